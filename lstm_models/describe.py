@@ -1,0 +1,97 @@
+"""What this process runs with, as text: the part of a result that says under which software it was measured."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+from typing import Any
+
+_PREFIXES = ("TF_", "KERAS_", "XLA_", "OMP_", "LSTM_PERF_")
+
+
+def describe() -> dict[str, Any]:
+    """``versions``, ``packages``, ``settings`` and ``variables`` map text to text; ``devices`` is a list of texts."""
+    return {
+        "versions": _versions(),
+        "packages": _packages(),
+        "settings": _settings(),
+        "variables": {name: value for name, value in sorted(os.environ.items()) if name.startswith(_PREFIXES)},
+        "devices": _devices(),
+    }
+
+
+def _versions() -> dict[str, str]:
+    import keras
+    import numpy
+    import tensorflow as tf
+
+    build = tf.sysconfig.get_build_info()
+    return {
+        "python": platform.python_version(),
+        "tensorflow": str(tf.__version__),
+        "keras": str(keras.__version__),
+        "numpy": str(numpy.__version__),
+        "cuda": str(build.get("cuda_version", "not built with CUDA")),
+        "cudnn": str(build.get("cudnn_version", "not built with CUDA")),
+    }
+
+
+def _packages() -> dict[str, str]:
+    """Every installed distribution; one whose metadata are damaged has no name and is left out."""
+    found = {}
+    for distribution in importlib.metadata.distributions():
+        name = distribution.metadata["Name"]
+        if name and name not in found:  # the first on the path is the one that is imported
+            found[str(name)] = str(distribution.version)
+    return dict(sorted(found.items(), key=lambda item: item[0].lower()))
+
+
+def _settings() -> dict[str, str]:
+    import keras
+    import tensorflow as tf
+
+    threading = tf.config.threading
+    return {
+        "onednn": os.environ.get("TF_ENABLE_ONEDNN_OPTS", "default"),
+        "intra_op_threads": _threads(threading.get_intra_op_parallelism_threads()),
+        "inter_op_threads": _threads(threading.get_inter_op_parallelism_threads()),
+        "cpus_allowed": str(_cpus()),
+        "tf32": _on(tf.config.experimental.tensor_float_32_execution_enabled()),
+        "determinism": _determinism(),
+        "gpu_memory_growth": "on" if tf.config.list_physical_devices("GPU") else "no GPU",
+        "keras_backend": str(keras.backend.backend()),
+    }
+
+
+def _determinism() -> str:
+    from tensorflow.python.framework import config  # the public API can set it but not tell it
+
+    return _on(config.is_op_determinism_enabled())
+
+
+def _threads(number: int) -> str:
+    return str(number) if number else "0 (TensorFlow decides)"
+
+
+def _on(value: bool) -> str:
+    return "on" if value else "off"
+
+
+def _cpus() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _devices() -> list[str]:
+    import tensorflow as tf
+
+    found = []
+    for device in tf.config.list_physical_devices():
+        details = tf.config.experimental.get_device_details(device) if device.device_type == "GPU" else {}
+        capability = ".".join(str(part) for part in details.get("compute_capability", ()))
+        name = device.name.replace("/physical_device:", "")
+        words = [name, str(details.get("device_name", "")), f"compute {capability}" if capability else ""]
+        found.append(" ".join(word for word in words if word))
+    return found

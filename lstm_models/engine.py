@@ -1,0 +1,203 @@
+"""The engine behind a worker: opens a case, proves it, and times it.
+
+Order in ``open``: build, first call, second call, read the memory peak, and only then the proof and the comparison
+with the oracle, so that these disturb neither the first call nor the memory.
+"""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Mapping, Optional
+
+from lstm_models import data, memory, models, paths, user_models
+from lstm_models.agreement import Agreement
+from lstm_models.case import Case
+from lstm_models.models import Built
+from lstm_models.problem import Problem
+from lstm_models.rounds import slowdown, timed
+from lstm_models.step import Step, synchronise
+from lstm_models.words import Device, Kernel, Path
+from lstm_models.workloads import Workload
+
+
+@dataclass(frozen=True)
+class _Open:
+    case: Case
+    step: Step
+
+
+@dataclass(frozen=True)
+class _Opening:
+    """What was measured while a case was opened, and all that the checks need."""
+
+    built: Built
+    first_batch: data.Dataset
+    step: Step
+    first_call_seconds: float
+    first_call_traces: int
+    bytes_peak: Optional[int]
+
+
+class Engine:
+    """The real engine; see :class:`lstm_models.worker.Engine`."""
+
+    def __init__(self) -> None:
+        self._open: Optional[_Open] = None
+        self._started = False
+
+    def describe(self) -> dict[str, Any]:
+        """Versions, packages, settings, variables and devices of this process."""
+        self._start()
+        from lstm_models.describe import describe
+
+        return describe()
+
+    def warm_up(self) -> None:
+        """A tiny model through all paths, and one XLA compile: start-up then belongs to no case."""
+        self._start()
+        tiny = Workload("warm-up", "", units=2, timesteps=3, features=2, head="linear", outputs=1)
+        device = Device.GPU if _has_gpu() else Device.CPU
+        for path in Path:
+            _opened(Case(path, tiny, 2, device, Kernel.LOOP))
+        _opened(Case(Path.FORWARD, tiny, 2, device, Kernel.XLA))
+        _free()
+
+    def open(self, case: Mapping[str, Any]) -> dict[str, Any]:
+        """Open the case of :meth:`lstm_models.case.Case.to_plain`; raises :class:`Problem`, with the case closed."""
+        self.close()
+        self._start()
+        asked = Case.from_plain(case)
+        _check_device(asked)
+        try:
+            opening = _opened(asked)
+            reply = _reply(asked, opening)
+        except BaseException:
+            _free()
+            raise
+        self._open = _Open(asked, opening.step)
+        # What is alive now stays until the case is closed; the collector need not look at it during the rounds.
+        gc.collect()
+        gc.freeze()
+        return reply
+
+    def run(self, rounds: int, calls: int) -> dict[str, Any]:
+        """Time the open case; see :func:`lstm_models.rounds.timed`."""
+        if self._open is None:
+            raise Problem("run", "No case is open: open one before running it.")
+        step, case = self._open.step, self._open.case
+        traces = step.traces()
+        times = timed(step.call, step.reset, rounds, calls, case.keeps_calls, slowdown())
+        return {
+            "seconds": times.seconds,
+            "call_seconds": times.call_seconds,
+            "traces": step.traces() - traces,
+        }
+
+    def close(self) -> None:
+        """Free the open case; nothing to do if there is none."""
+        if self._open is not None:
+            self._open = None
+            gc.unfreeze()
+            _free()
+
+    def _start(self) -> None:
+        """Import the framework, once; refuse a Keras on another backend, whose kernels are not TensorFlow's."""
+        if self._started:
+            return
+        import keras
+        import tensorflow as tf
+
+        backend = str(keras.backend.backend())
+        if backend != "tensorflow":
+            raise Problem("open", f"Keras runs on {backend!r} here; unset KERAS_BACKEND or set it to tensorflow.")
+        for device in tf.config.list_physical_devices("GPU"):
+            tf.config.experimental.set_memory_growth(device, True)  # else the first process takes all of the memory
+        self._started = True
+
+
+def _opened(case: Case) -> _Opening:
+    """Build the case and make its first two calls."""
+    memory.trim()
+    counted = memory.reset_peak()
+    before = memory.resident()
+    built = models.build(case.workload, case.kernel, case.precision, case.batch)
+    batches = paths.batches_per_call(case)
+    if case.workload.kind in ("builder", "saved"):
+        dataset = user_models.dataset(case.workload, built.model, case.batch, batches)
+    else:
+        dataset = data.dataset(case.workload, case.batch, batches)
+    step = paths.open_path(case, built, dataset)
+    synchronise()
+    start = perf_counter()
+    step.call()
+    synchronise()
+    seconds = perf_counter() - start
+    traces = step.traces()
+    step.call()  # the second call may still allocate: optimisers and queues are made by the first
+    synchronise()
+    peak = memory.peak()
+    used = max(peak - before, 0) if counted and peak is not None and before is not None else None
+    return _Opening(built, dataset.first(case.batch), step, seconds, traces, used)
+
+
+def _reply(case: Case, opening: _Opening) -> dict[str, Any]:
+    """Prove the opened case; raises :class:`Problem` where its numbers are wrong. The kernel's name is judged by the
+    harness, which knows what was expected."""
+    from lstm_models import proof
+
+    proved = proof.prove(opening.step, case, opening.built)
+    agreement = _agreement(case, opening)
+    if not agreement.agrees:
+        raise Problem("oracle", f"{case.key}: {agreement.message}")
+    opening.step.reset()
+    return {
+        "first_call_seconds": opening.first_call_seconds,
+        "bytes_peak": opening.bytes_peak,
+        "facts": {
+            "kernel": proved.kernel,
+            "device": proved.device,
+            "resolved": {**opening.built.resolved, **{key: str(text) for key, text in proved.evidence.items()}},
+            "first_call_traces": opening.first_call_traces,
+            "output_error": agreement.output_error,
+            "gradient_error": agreement.gradient_error,
+            "tolerance": agreement.tolerance,
+            "probe": list(agreement.probe),
+        },
+    }
+
+
+def _agreement(case: Case, opening: _Opening) -> Agreement:
+    from lstm_models import oracle
+
+    weights = None if case.workload.kind in ("builder", "saved") else data.weights(case.workload)
+    return oracle.check(case, opening.first_batch, weights, opening.step)
+
+
+def _check_device(case: Case) -> None:
+    if case.device is Device.GPU and not _has_gpu():
+        raise Problem(
+            "open",
+            f"{case.key}: TensorFlow sees no GPU in this process. Check the driver, CUDA_VISIBLE_DEVICES, and that "
+            "TensorFlow was installed with CUDA (tensorflow[and-cuda]).",
+        )
+    if case.device is Device.CPU and _has_gpu():
+        raise Problem(
+            "open",
+            f"{case.key}: a GPU is visible, and Keras would put a CPU case on it. Start the worker with "
+            'CUDA_VISIBLE_DEVICES="".',
+        )
+
+
+def _has_gpu() -> bool:
+    import tensorflow as tf
+
+    return bool(tf.config.list_logical_devices("GPU"))
+
+
+def _free() -> None:
+    import keras
+
+    keras.backend.clear_session()
+    memory.trim()

@@ -1,0 +1,116 @@
+"""Kernels: what each asks of Keras, where it can exist, and how a proof must name it. No TensorFlow here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Optional, Union
+
+from lstm_models.words import Device, Kernel, Precision
+
+if TYPE_CHECKING:
+    from lstm_models.case import Case
+    from lstm_models.workloads import Workload
+
+#: Cells that an unrolled graph may hold: layers x directions x timesteps. Tracing grows with them: 120 cells take
+#: 11 s for the first gradient on two cores, and Keras users who unroll do so for short sequences.
+MOST_UNROLLED_CELLS = 200
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a kernel sets. ``None``: left at Keras's own default.
+
+    ``use_cudnn`` and ``unroll`` are arguments of ``keras.layers.LSTM``, ``jit_compile`` one of ``Model.compile`` and
+    ``tf.function``.
+    """
+
+    use_cudnn: Optional[bool]
+    unroll: Optional[bool]
+    jit_compile: Union[bool, str]
+
+
+_SETTINGS = {
+    Kernel.AUTO: Settings(use_cudnn=None, unroll=None, jit_compile="auto"),
+    Kernel.CUDNN: Settings(use_cudnn=True, unroll=False, jit_compile=False),
+    Kernel.LOOP: Settings(use_cudnn=False, unroll=False, jit_compile=False),
+    Kernel.UNROLLED: Settings(use_cudnn=False, unroll=True, jit_compile=False),
+    # Keras turns jit_compile off for a layer that could use cuDNN; with use_cudnn=False XLA exists for every layer.
+    Kernel.XLA: Settings(use_cudnn=False, unroll=False, jit_compile=True),
+}
+
+
+def settings(kernel: Kernel) -> Settings:
+    """What ``kernel`` asks of Keras."""
+    return _SETTINGS[kernel]
+
+
+def expected(case: Case) -> Optional[str]:
+    """The kernel that the proof must find; ``None`` for ``auto``, where the framework chooses."""
+    return None if case.kernel is Kernel.AUTO else str(case.kernel)
+
+
+def obstacles(workload: Workload) -> tuple[str, ...]:
+    """The settings of a workload that keep its LSTMs off cuDNN on a GPU host, each as ``key = value: why``.
+
+    Source: keras/src/backend/tensorflow/rnn.py, ``cudnn_ok``, and layers/rnn/lstm.py, ``inner_loop``. A left mask is
+    not among them: Keras picks cuDNN for it all the same, see :func:`breaks_cudnn`. Of a builder or a saved model
+    nothing is known here.
+    """
+    found = []
+    if workload.recurrent_dropout:
+        found.append(
+            f"recurrent_dropout = {workload.recurrent_dropout}: cuDNN has no dropout between time steps; "
+            "Keras leaves it even at inference"
+        )
+    if workload.activation != "tanh":
+        found.append(f'activation = "{workload.activation}": the cuDNN LSTM is tanh only')
+    if not workload.use_bias:
+        found.append("use_bias = false: the cuDNN LSTM always has a bias")
+    return tuple(found)
+
+
+def breaks_cudnn(workload: Workload) -> str:
+    """Why cuDNN, once picked, fails while running; empty if it does not.
+
+    Source: ``_assert_valid_mask`` in keras/src/backend/tensorflow/rnn.py (Keras 3; Keras 2 fell back instead).
+    """
+    if workload.mask == "left":
+        return 'mask = "left": cuDNN takes padding at the end only, and Keras 3 fails at run time on padding at the start'
+    return ""
+
+
+def unavailable(case: Case) -> Optional[str]:
+    """Why this case cannot exist, for its skip at collection; ``None`` if it can.
+
+    Whether the machine has a GPU is not asked here.
+    """
+    workload, kernel = case.workload, case.kernel
+    if kernel is Kernel.CUDNN and case.device is Device.CPU:
+        return "cudnn on cpu: cuDNN runs on NVIDIA GPUs only"
+    if kernel is Kernel.CUDNN and obstacles(workload):
+        return f"cudnn: {obstacles(workload)[0]}"
+    if kernel is Kernel.CUDNN and breaks_cudnn(workload):
+        return f"cudnn: {breaks_cudnn(workload)}"
+    if kernel is Kernel.AUTO and case.device is Device.GPU and breaks_cudnn(workload) and not obstacles(workload):
+        return f"auto on gpu picks cuDNN here: {breaks_cudnn(workload)}"
+    if workload.kind == "saved" and kernel in (Kernel.UNROLLED, Kernel.CUDNN):
+        return f"{kernel}: a saved model is timed as auto, loop or xla; its layers were made before this suite saw them"
+    if workload.kind == "saved" and case.precision is not Precision.FLOAT32:
+        return f"{case.precision}: a saved model keeps the precision that it was saved with; it is measured once, as float32"
+    if kernel is Kernel.UNROLLED:
+        return _not_unrolled(workload)
+    return None
+
+
+def _not_unrolled(workload: Workload) -> Optional[str]:
+    if not workload.timesteps:
+        return "unrolled: a builder's workload needs timesteps for it, since an unrolled graph has a fixed length"
+    cells = workload.timesteps * workload.layers * (2 if workload.bidirectional else 1)
+    if workload.kind == "encoder-decoder":
+        cells *= 2
+    if cells > MOST_UNROLLED_CELLS:
+        return (
+            f"unrolled: {cells} cells (timesteps x layers x directions) in one graph take minutes to trace; "
+            f"the limit is {MOST_UNROLLED_CELLS}"
+        )
+    return None

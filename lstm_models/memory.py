@@ -1,0 +1,50 @@
+"""Peak host memory of this process, over a stretch that starts when the caller says so. Linux only, else ``None``."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import pathlib
+from typing import Optional
+
+_SELF = pathlib.Path("/proc/self")
+
+
+def trim() -> None:
+    """Give back what is free already, so that it is not mistaken for what comes next."""
+    gc.collect()
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (OSError, AttributeError):
+        pass  # not glibc
+
+
+def reset_peak() -> bool:
+    """Start the high-water mark anew at what is resident now; false where the system cannot.
+
+    ``ru_maxrss`` cannot be reset: it would show the largest case so far and not this one.
+    """
+    try:
+        (_SELF / "clear_refs").write_text("5")
+    except OSError:
+        return False
+    return True
+
+
+def resident() -> Optional[int]:
+    """Bytes resident now."""
+    return _status("VmRSS")
+
+
+def peak() -> Optional[int]:
+    """Most bytes resident since :func:`reset_peak`."""
+    return _status("VmHWM")
+
+
+def _status(key: str) -> Optional[int]:
+    try:
+        lines = (_SELF / "status").read_text().splitlines()
+    except OSError:
+        return None
+    found = [line.split()[1] for line in lines if line.startswith(key + ":")]
+    return int(found[0]) * 1024 if found else None

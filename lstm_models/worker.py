@@ -1,0 +1,103 @@
+"""The worker's side of the protocol: one request, one reply, builtins only.
+
+The harness starts a process with ``from lstm_models import worker; worker.serve(channel)``. Requests are dicts with
+``op``: ``describe``, ``warm_up``, ``open``, ``run``, ``close``. Replies are ``{"ok": True, ...}`` or
+``{"ok": False, "stage": ..., "message": ...}``. Nothing of a request ends the loop; a closed channel, ``None`` and
+``SystemExit`` do.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import sys
+import traceback
+from typing import Any, Mapping, Optional, Protocol
+
+from lstm_models.problem import Problem
+
+__all__ = ["Engine", "Problem", "serve"]
+
+_PR_SET_PDEATHSIG = 1
+#: Lines of a traceback that go to stderr, of which the harness shows the end.
+_TRACEBACK_LINES = 12
+
+
+class Engine(Protocol):
+    """What answers the requests: :class:`lstm_models.engine.Engine`, or a fake one in tests."""
+
+    def describe(self) -> dict[str, Any]:
+        """What the process runs with: versions, packages, settings, variables, devices."""
+
+    def warm_up(self) -> None:
+        """Bring up the framework with a tiny model that is not timed."""
+
+    def open(self, case: Mapping[str, Any]) -> dict[str, Any]:
+        """Build the case, time its first call, and prove what it computes."""
+
+    def run(self, rounds: int, calls: int) -> dict[str, Any]:
+        """Time ``rounds`` rounds of ``calls`` calls of the open case."""
+
+    def close(self) -> None:
+        """Free the open case."""
+
+
+def serve(channel: Any, engine: Optional[Engine] = None) -> None:
+    """Answer requests from an execnet ``channel`` until it closes or sends ``None``."""
+    _tie_to_parent()
+    if engine is None:
+        from lstm_models.engine import Engine as RealEngine
+
+        engine = RealEngine()
+    while True:
+        try:
+            request = channel.receive()
+        except EOFError:
+            return
+        if request is None:
+            return
+        try:
+            channel.send(answer(engine, request))
+        except OSError:
+            return  # nobody is there to read it
+
+
+def answer(engine: Engine, request: Mapping[str, Any]) -> dict[str, Any]:
+    """The reply to one request; an exception of the engine becomes one, and its traceback goes to stderr."""
+    op = request.get("op")
+    try:
+        return {"ok": True, **_fields(engine, op, request)}
+    except Problem as problem:
+        return {"ok": False, "stage": problem.stage, "message": problem.message}
+    except Exception as error:
+        lines = traceback.format_exc().splitlines()
+        print("\n".join(lines[-_TRACEBACK_LINES:]), file=sys.stderr, flush=True)
+        message = " ".join(str(error).split())[:600]
+        stage = "run" if op == "run" else "open"
+        return {"ok": False, "stage": stage, "message": f"{op} raised {type(error).__name__}: {message}"}
+
+
+def _fields(engine: Engine, op: Any, request: Mapping[str, Any]) -> dict[str, Any]:
+    if op == "describe":
+        return engine.describe()
+    if op == "warm_up":
+        engine.warm_up()
+        return {}
+    if op == "open":
+        return engine.open(request["case"])
+    if op == "run":
+        return engine.run(request["rounds"], request["calls"])
+    if op == "close":
+        engine.close()
+        return {}
+    raise Problem("run", f"The worker knows no request {op!r}; it knows describe, warm_up, open, run and close.")
+
+
+def _tie_to_parent() -> None:
+    """Die with the harness, however it ends; leave Ctrl-C to it, else a worker that stops first looks crashed."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except ValueError:
+        pass  # not the main thread: Ctrl-C does not come here

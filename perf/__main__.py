@@ -1,0 +1,73 @@
+"""``python -m perf``: what is done with stored runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NoReturn
+
+from perf.harness import baseline as baselines
+from perf.harness.errors import Refusal
+from perf.harness.promote import promote
+from perf.harness.report.promotion import promotion_table
+from perf.harness.runs import find_run, read_run
+
+_PERF = Path(__file__).resolve().parent
+_USAGE = 4  # pytest's exit status for wrong usage
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(_USAGE, f"{self.format_usage()}{self.prog}: {message}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; returns the exit status: 0, or 4 with one paragraph on stderr."""
+    parser = _Parser(prog="python -m perf", description="Work with stored runs.")
+    commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
+    add = commands.add_parser("promote", help="make cases of saved runs the baseline of their machine").add_argument
+    add("runs", nargs="+", metavar="RUN", help="number, name or path of a saved run; three make a good baseline")
+    add("-k", dest="select", default="", metavar="EXPR", help="only these cases: substrings, and, or, not")
+    add("--reason", required=True, metavar="TEXT", help="why later runs are to be compared with these")
+    add("--storage", type=Path, default=_PERF.parent / ".benchmarks", metavar="DIR", help="default: %(default)s")
+    add("--baselines", type=Path, default=_PERF / "baselines", metavar="DIR", help="default: %(default)s")
+    asked = parser.parse_args(arguments)
+    try:
+        print(_promote(asked.runs, asked.select, asked.reason, asked.storage, asked.baselines))
+    except Refusal as refusal:
+        print(refusal, file=sys.stderr)
+        return _USAGE
+    return 0
+
+
+def _promote(names: Sequence[str], select: str, reason: str, storage: Path, directory: Path) -> str:
+    runs = [read_run(_find(storage, name)) for name in names]
+    path = baselines.path_for(directory, runs[0].machine)
+    old = baselines.load(directory, runs[0].machine) if path.is_file() else None
+    promotion = promote(runs, old, select=select, reason=reason, now=datetime.now(UTC), name=str(path))
+    baselines.write(path, promotion.baseline)
+    return promotion_table(promotion, old)
+
+
+def _find(storage: Path, name: str) -> Path:
+    """A run by its name in the folder of whichever machine holds it: runs of several may have been copied here."""
+    folders = sorted(path for path in storage.glob("*") if path.is_dir()) if storage.is_dir() else []
+    found, why_not = [], []
+    for folder in folders or [storage]:
+        try:
+            found.append(find_run(folder, name))
+        except Refusal as refusal:
+            why_not.append(str(refusal))
+    if not found:
+        raise Refusal(" ".join(why_not))
+    if len(set(found)) > 1:
+        paths = ", ".join(str(path) for path in found)
+        raise Refusal(f"Several machines have a run {name!r}: {paths}. Name one by its path.")
+    return found[0]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

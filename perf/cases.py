@@ -1,0 +1,159 @@
+"""Which cases each profile holds.
+
+A grid multiplies out; profiles are lists of grids. ``smoke`` is for a first answer within minutes: at most 24 cases,
+chosen so that three processes of all of them end within five minutes on two cores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path as File
+from typing import TypeVar
+
+from lstm_models import kernels, workloads
+from lstm_models.case import Case
+from lstm_models.words import Device, Kernel, Path, Precision
+from lstm_models.workloads import Workload, WorkloadError
+from perf.harness.errors import Refusal
+from perf.harness.margins import load_margins
+from perf.harness.records import CaseSpec
+from perf.harness.suite import PROFILES, Suite, SuiteRequest
+
+HERE = File(__file__).parent
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """All combinations of what is listed. ``workloads`` and ``batches`` default to all there are."""
+
+    paths: tuple[Path, ...]
+    devices: Mapping[Device, tuple[Kernel, ...]]  # the kernels of each device
+    workloads: tuple[str, ...] = ()
+    batches: tuple[int, ...] = ()
+    precisions: tuple[Precision, ...] = (Precision.FLOAT32,)
+
+    def cases(self, available: Mapping[str, Workload], devices: Iterable[Device]) -> Iterator[Case]:
+        for name in self.workloads or available:
+            workload = available[name]
+            for path in self.paths:
+                for batch in self.batches or workload.batch_sizes:
+                    for device in devices:
+                        for kernel in self.devices.get(device, ()):
+                            for precision in self.precisions:
+                                yield Case(path, workload, batch, device, kernel, precision)
+
+
+AUTO, CUDNN, LOOP, UNROLLED, XLA = Kernel.AUTO, Kernel.CUDNN, Kernel.LOOP, Kernel.UNROLLED, Kernel.XLA
+CPU, GPU = Device.CPU, Device.GPU
+ALL_PATHS = tuple(Path)
+
+#: One device: the whole question on the smallest real workload. Two devices share the 24 places.
+SMOKE = (
+    Grid((Path.FORWARD,), {CPU: (LOOP, XLA), GPU: (CUDNN, LOOP)}, ("translation",), (1, 32)),
+    Grid((Path.BACKWARD,), {CPU: (LOOP, XLA), GPU: (CUDNN, LOOP)}, ("translation",), (32,)),
+    Grid((Path.FIT,), {CPU: (LOOP,), GPU: (CUDNN,)}, ("translation",), (32,)),
+    Grid((Path.EVALUATE,), {CPU: (LOOP,), GPU: (CUDNN,)}, ("translation",), (32,)),
+    Grid((Path.PREDICT,), {CPU: (LOOP,), GPU: (CUDNN,)}, ("translation",), (1, 32)),
+)
+SMOKE_ONE_DEVICE = (
+    *SMOKE,
+    Grid((Path.FORWARD,), {CPU: (UNROLLED,), GPU: (XLA,)}, ("translation",), (1, 32)),
+    Grid((Path.BACKWARD,), {CPU: (LOOP, XLA), GPU: (CUDNN, LOOP)}, ("translation",), (1,)),
+    Grid((Path.FIT,), {CPU: (XLA,), GPU: (LOOP,)}, ("translation",), (32,)),
+    Grid((Path.PREDICT,), {CPU: (XLA,), GPU: (LOOP,)}, ("translation",), (1,)),
+    Grid((Path.FORWARD,), {CPU: (AUTO,), GPU: (AUTO,)}, ("layer-128",), (32,)),
+)
+NIGHTLY = (
+    *SMOKE_ONE_DEVICE,
+    Grid(ALL_PATHS, {CPU: (AUTO, LOOP, XLA), GPU: (AUTO, CUDNN, LOOP, XLA)}),
+    Grid(
+        (Path.FORWARD, Path.FIT),
+        {CPU: (LOOP,), GPU: (CUDNN,)},
+        ("translation", "layer-128"),
+        precisions=(Precision.MIXED_FLOAT16, Precision.MIXED_BFLOAT16),
+    ),
+)
+#: Everything, the combinations that cannot exist too: they are skipped with the reason, which is an answer as well.
+FULL = (
+    *NIGHTLY,
+    Grid(ALL_PATHS, {CPU: tuple(Kernel), GPU: tuple(Kernel)}),
+    Grid(
+        (Path.FORWARD, Path.FIT, Path.PREDICT),
+        {CPU: (LOOP, XLA), GPU: (CUDNN, LOOP, XLA)},
+        precisions=(Precision.MIXED_FLOAT16, Precision.MIXED_BFLOAT16),
+    ),
+)
+#: A user's own file replaces the built-in workloads, so that the first answer about them comes within minutes too.
+OWN_SMOKE = (Grid((Path.FORWARD, Path.FIT, Path.PREDICT), {CPU: (AUTO, XLA), GPU: (AUTO, XLA)}),)
+OWN = (Grid(ALL_PATHS, {CPU: (AUTO, LOOP, XLA), GPU: (AUTO, CUDNN, LOOP, XLA)}),)
+OWN_FULL = (Grid(ALL_PATHS, {CPU: tuple(Kernel), GPU: tuple(Kernel)}, precisions=tuple(Precision)),)
+
+BUILT_IN_PROFILES = {"smoke": SMOKE_ONE_DEVICE, "nightly": NIGHTLY, "full": FULL}
+OWN_PROFILES = {"smoke": OWN_SMOKE, "nightly": OWN, "full": OWN_FULL}
+
+
+def suite(request: SuiteRequest) -> Suite:
+    """The suite that the root conftest hands to the harness; raises :class:`Refusal` for a bad workload file."""
+    try:
+        available = workloads.load(request.workloads) if request.workloads else workloads.builtin()
+    except WorkloadError as error:
+        raise Refusal(str(error)) from None
+    devices = tuple(Device(device) for device in request.devices)
+    own = request.workloads is not None
+    specs = tuple(spec(case) for case in cases(request.profile, available, devices, own=own))
+    return Suite(
+        root=HERE.parent,
+        specs=specs,
+        known=known_keys(),
+        baselines=HERE / "baselines",
+        margins_percent=load_margins(HERE / "margins.toml", [spec.key for spec in specs]),
+    )
+
+
+def cases(
+    profile: str, available: Mapping[str, Workload], devices: tuple[Device, ...], *, own: bool = False
+) -> list[Case]:
+    """The cases of a profile, each once, in the order of the grids."""
+    grids = (OWN_PROFILES if own else BUILT_IN_PROFILES)[profile]
+    if profile == "smoke" and len(devices) > 1 and not own:
+        grids = SMOKE
+    found = (case for grid in grids for case in grid.cases(available, devices))
+    return list({case.key: case for case in found if case_is_wanted(case, profile)}.values())
+
+
+def case_is_wanted(case: Case, profile: str) -> bool:
+    """Only ``full`` lists what cannot exist; a single kernel that is missing elsewhere would be noise."""
+    return profile == "full" or case.device is Device.GPU or kernels.unavailable(case) is None
+
+
+def known_keys() -> frozenset[str]:
+    """The keys of all profiles on all devices."""
+    available = workloads.builtin()
+    return frozenset(
+        case.key
+        for profile in PROFILES
+        for devices in ((CPU,), (GPU,), (CPU, GPU))
+        for case in cases(profile, available, devices)
+    )
+
+
+def spec(case: Case) -> CaseSpec:
+    """The case as plain values, which is all that the harness sees of it."""
+    return CaseSpec(
+        key=case.key,
+        id=case.id,
+        path=str(case.path),
+        workload=case.workload.name,
+        batch=case.batch,
+        device=str(case.device),
+        kernel=str(case.kernel),
+        precision=str(case.precision),
+        hash=case.hash,
+        steps_per_call=case.steps_per_call,
+        keeps_calls=case.keeps_calls,
+        expects_kernel=kernels.expected(case),
+        payload=case.to_plain(),
+        skip=kernels.unavailable(case),
+    )

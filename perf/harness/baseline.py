@@ -1,0 +1,160 @@
+"""The baseline of a machine: found by hardware, read strictly, written whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from perf.harness.codec import (
+    SCHEMA,
+    check_schema,
+    decode_environment,
+    decode_machine,
+    decode_result,
+    encode_environment,
+    encode_machine,
+    encode_result,
+)
+from perf.harness.entry import Entry, read_json
+from perf.harness.errors import Refusal
+from perf.harness.records import Baseline, BaselineCase, Environment, Machine, Run
+from perf.harness.runs import SAVE
+from perf.harness.storing import write_whole
+
+#: The command that makes a baseline, named wherever one is missing.
+PROMOTE = "python -m perf promote RUN... --reason TEXT"
+_MAKE_ONE = (
+    f"A baseline is promoted from saved runs: '{SAVE}' three times, then '{PROMOTE}'; "
+    "it is a file to review and commit."
+)
+
+
+def path_for(directory: Path, machine: Machine) -> Path:
+    """Where the baseline of ``machine`` stands."""
+    return directory / f"{machine.id}.json"
+
+
+def load(directory: Path, machine: Machine) -> Baseline:
+    """The baseline of ``machine`` in ``directory``.
+
+    Raises :class:`Refusal` where there is none, naming what differs from each machine that has one, and where the
+    file was made on other hardware or cannot be read; it never steps back to another file.
+    """
+    path = path_for(directory, machine)
+    if not path.is_file():
+        others = _others(directory, machine)
+        raise Refusal(f"There is no baseline for this machine ({path}).{others} {_MAKE_ONE}")
+    baseline = read(path)
+    _same_hardware(str(path), baseline.machine, machine)
+    return baseline
+
+
+def from_run(run: Run, machine: Machine) -> Baseline:
+    """A run that was named, as the baseline of one comparison: what it measured and did not fail.
+
+    Raises :class:`Refusal` for other hardware, and for a run without any case to compare with.
+    """
+    _same_hardware(f"run {run.name}", run.machine, machine)
+    cases = {
+        key: BaselineCase(
+            key=key,
+            hash=result.spec.hash,
+            runs=((run.name, run.date, result),),
+            environment=run.environments[result.spec.device],
+            promoted=run.date,
+            reason="named on the command line",
+        )
+        for key, result in run.cases.items()
+        if result.failure is None and result.samples and result.steady
+    }
+    if not cases:
+        raise Refusal(f"Run {run.name} holds no case that was measured to its end, so nothing can be compared with it.")
+    return Baseline(name=f"run {run.name}", machine=run.machine, cases=cases)
+
+
+def differing(ours: Machine, theirs: Machine) -> str:
+    """The fields of the identity that differ, with both values; "" where none does."""
+    fields = sorted({*ours.identity, *theirs.identity})
+    return "; ".join(
+        f"{field}: {theirs.identity.get(field, 'absent')!r} there, {ours.identity.get(field, 'absent')!r} here"
+        for field in fields
+        if ours.identity.get(field) != theirs.identity.get(field)
+    )
+
+
+def _same_hardware(what: str, theirs: Machine, ours: Machine) -> None:
+    if differences := differing(ours, theirs):
+        raise Refusal(
+            f"{what} comes from other hardware, and times of two machines cannot be compared: {differences}. "
+            f"{_MAKE_ONE}"
+        )
+
+
+def _others(directory: Path, machine: Machine) -> str:
+    found = []
+    for path in sorted(directory.glob("*.json")) if directory.is_dir() else []:
+        try:
+            found.append(f"{path.name} ({differing(machine, read(path).machine)})")
+        except Refusal as refusal:  # it is another machine's and would not be used; still, say it
+            found.append(f"{path.name} (cannot be read: {refusal})")
+    return f" Baselines of other hardware do not count: {', '.join(found)}." if found else ""
+
+
+def read(path: Path) -> Baseline:
+    """The baseline in ``path``; raises :class:`Refusal` naming file and entry where anything is not as written."""
+    file = read_json(path)
+    check_schema(file)
+    file.closed("schema", "machine", "environments", "cases")
+    environments = {name: decode_environment(entry) for name, entry in file["environments"].items()}
+    cases = {key: _decode_case(key, entry, environments) for key, entry in file["cases"].items()}
+    if not cases:
+        file["cases"].refuse("at least one case")
+    return Baseline(name=str(path), machine=decode_machine(file["machine"]), cases=cases)
+
+
+def _decode_case(key: str, entry: Entry, environments: dict[str, Environment]) -> BaselineCase:
+    entry.closed("hash", "environment", "promoted", "reason", "runs")
+    name = entry["environment"].text(sorted(environments))
+    runs = []
+    for run in entry["runs"].elements(at_least=1):
+        run.closed("name", "date", "result")
+        result = decode_result(run["result"])
+        if result.failure is not None:
+            run["result"]["failure"].refuse("no failure in a promoted case")
+        if result.spec.key != key:
+            run["result"]["spec"]["key"].refuse(f"{key!r}, the case that it stands under")
+        if result.spec.hash != entry["hash"].text():
+            run["result"]["spec"]["hash"].refuse(f"{entry['hash'].value!r}, the hash of its case")
+        runs.append((run["name"].text(), run["date"].date(), result))
+    return BaselineCase(
+        key=key,
+        hash=entry["hash"].text(),
+        runs=tuple(runs),
+        environment=environments[name],
+        promoted=entry["promoted"].date(),
+        reason=entry["reason"].text(),
+    )
+
+
+def write(path: Path, baseline: Baseline) -> None:
+    """Writes ``baseline`` whole or not at all; equal environments are stored once."""
+    environments: dict[str, dict[str, Any]] = {}
+    cases: dict[str, dict[str, Any]] = {}
+    for key, case in sorted(baseline.cases.items()):
+        encoded = encode_environment(case.environment)
+        digest = hashlib.sha256(json.dumps(encoded, sort_keys=True).encode()).hexdigest()[:12]
+        environments[digest] = encoded
+        cases[key] = {
+            "hash": case.hash,
+            "environment": digest,
+            "promoted": case.promoted.isoformat(timespec="seconds"),
+            "reason": case.reason,
+            "runs": [
+                {"name": name, "date": date.isoformat(timespec="seconds"), "result": encode_result(result)}
+                for name, date, result in case.runs
+            ],
+        }
+    machine = encode_machine(baseline.machine)
+    write_whole(path, {"schema": SCHEMA, "machine": machine, "environments": environments, "cases": cases})

@@ -1,0 +1,180 @@
+"""Records to plain JSON values and back; the one place that knows how they are stored.
+
+Reading is strict: every key, type and value is checked and a fault raises :class:`Refusal` with file and entry.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perf.harness.entry import Entry
+from perf.harness.errors import Refusal
+from perf.harness.records import CaseResult, CaseSpec, Environment, Facts, Failure, Machine, Sample
+
+#: Form of run and baseline files. History:
+#: 1  first form
+SCHEMA = 1
+
+#: The stopwatch and the scheduler support no more, and digits are most of a file.
+_SIGNIFICANT_DIGITS = 7
+
+
+def check_schema(block: Entry) -> None:
+    """Refuses a form that this version cannot read."""
+    schema = block["schema"].integer(minimum=1)
+    if schema > SCHEMA:
+        raise Refusal(
+            f"{block.file}: written in form {schema}, this version of the suite reads up to {SCHEMA}. Update the "
+            "checkout to the version that wrote the file."
+        )
+
+
+def encode_machine(machine: Machine) -> dict[str, Any]:
+    return {"id": machine.id, "identity": dict(machine.identity), "informs": dict(machine.informs)}
+
+
+def decode_machine(entry: Entry) -> Machine:
+    entry.closed("id", "identity", "informs")
+    return Machine(identity=entry["identity"].texts(), informs=entry["informs"].texts(), id=entry["id"].text())
+
+
+def encode_environment(environment: Environment) -> dict[str, Any]:
+    return {
+        "versions": dict(environment.versions),
+        "packages": dict(environment.packages),
+        "settings": dict(environment.settings),
+        "variables": dict(environment.variables),
+        "devices": list(environment.devices),
+    }
+
+
+def decode_environment(entry: Entry) -> Environment:
+    entry.closed("versions", "packages", "settings", "variables", "devices")
+    return Environment(
+        versions=entry["versions"].texts(),
+        packages=entry["packages"].texts(),
+        settings=entry["settings"].texts(),
+        variables=entry["variables"].texts(),
+        devices=tuple(device.text() for device in entry["devices"].elements()),
+    )
+
+
+def encode_result(result: CaseResult) -> dict[str, Any]:
+    """A case with its raw rounds by process; the payload, which only a worker needs, is not stored."""
+    spec = result.spec
+    failure = result.failure
+    return {
+        "schema": SCHEMA,
+        "spec": {
+            "key": spec.key,
+            "id": spec.id,
+            "path": spec.path,
+            "workload": spec.workload,
+            "batch": spec.batch,
+            "device": spec.device,
+            "kernel": spec.kernel,
+            "precision": spec.precision,
+            "hash": spec.hash,
+            "steps_per_call": spec.steps_per_call,
+            "keeps_calls": spec.keeps_calls,
+            "expects_kernel": spec.expects_kernel,
+        },
+        "samples": [_encode_sample(sample) for sample in result.samples],
+        "failure": None if failure is None else {"stage": failure.stage, "message": failure.message},
+    }
+
+
+def decode_result(entry: Entry) -> CaseResult:
+    """Inverse of :func:`encode_result`; a case without samples must say why it failed."""
+    check_schema(entry)
+    entry.closed("schema", "spec", "samples", "failure")
+    spec = entry["spec"].closed(
+        "key", "id", "path", "workload", "batch", "device", "kernel", "precision", "hash", "steps_per_call",
+        "keeps_calls", "expects_kernel",
+    )  # fmt: skip
+    failure = entry["failure"]
+    failed = None
+    if failure.value is not None:
+        failure.closed("stage", "message")
+        failed = Failure(failure["stage"].text(), failure["message"].text())
+    return CaseResult(
+        spec=CaseSpec(
+            key=spec["key"].text(),
+            id=spec["id"].text(),
+            path=spec["path"].text(),
+            workload=spec["workload"].text(),
+            batch=spec["batch"].integer(minimum=1),
+            device=spec["device"].text(),
+            kernel=spec["kernel"].text(),
+            precision=spec["precision"].text(),
+            hash=spec["hash"].text(),
+            steps_per_call=spec["steps_per_call"].integer(minimum=1),
+            keeps_calls=spec["keeps_calls"].flag(),
+            expects_kernel=None if spec["expects_kernel"].value is None else spec["expects_kernel"].text(),
+            payload={},
+        ),
+        samples=tuple(_decode_sample(s) for s in entry["samples"].elements(at_least=0 if failed else 1)),
+        failure=failed,
+    )
+
+
+def _encode_sample(sample: Sample) -> dict[str, Any]:
+    facts = sample.facts
+    return {
+        "process": sample.process,
+        "calls_per_round": sample.calls_per_round,
+        "steps_per_call": sample.steps_per_call,
+        "seconds_per_round": [_short(seconds) for seconds in sample.seconds_per_round],
+        "seconds_per_call": [_short(seconds) for seconds in sample.seconds_per_call],
+        "rounds_discarded": sample.rounds_discarded,
+        "steady": sample.steady,
+        "first_call_seconds": _short(sample.first_call_seconds),
+        "bytes_peak": sample.bytes_peak,
+        "timed_traces": sample.timed_traces,
+        "facts": {
+            "kernel": facts.kernel,
+            "device": facts.device,
+            "resolved": dict(facts.resolved),
+            "first_call_traces": facts.first_call_traces,
+            "output_error": facts.output_error,
+            "gradient_error": facts.gradient_error,
+            "tolerance": facts.tolerance,
+            "probe": list(facts.probe),
+        },
+    }
+
+
+def _decode_sample(entry: Entry) -> Sample:
+    entry.closed(
+        "process", "calls_per_round", "steps_per_call", "seconds_per_round", "seconds_per_call", "rounds_discarded",
+        "steady", "first_call_seconds", "bytes_peak", "timed_traces", "facts",
+    )  # fmt: skip
+    facts = entry["facts"].closed(
+        "kernel", "device", "resolved", "first_call_traces", "output_error", "gradient_error", "tolerance", "probe"
+    )
+    return Sample(
+        process=entry["process"].integer(),
+        calls_per_round=entry["calls_per_round"].integer(minimum=1),
+        steps_per_call=entry["steps_per_call"].integer(minimum=1),
+        seconds_per_round=tuple(round_.positive() for round_ in entry["seconds_per_round"].elements(at_least=1)),
+        seconds_per_call=tuple(call.positive() for call in entry["seconds_per_call"].elements()),
+        rounds_discarded=entry["rounds_discarded"].integer(),
+        steady=entry["steady"].flag(),
+        first_call_seconds=entry["first_call_seconds"].positive(),
+        bytes_peak=None if entry["bytes_peak"].value is None else entry["bytes_peak"].integer(),
+        timed_traces=entry["timed_traces"].integer(),
+        facts=Facts(
+            kernel=facts["kernel"].text(),
+            device=facts["device"].text(),
+            resolved=facts["resolved"].texts(),
+            first_call_traces=facts["first_call_traces"].integer(),
+            output_error=None if facts["output_error"].value is None else facts["output_error"].number(),
+            gradient_error=None if facts["gradient_error"].value is None else facts["gradient_error"].number(),
+            tolerance=facts["tolerance"].positive(),
+            probe=tuple(number.number() for number in facts["probe"].elements()),
+        ),
+    )
+
+
+def _short(seconds: float) -> float:
+    return float(f"{seconds:.{_SIGNIFICANT_DIGITS}g}")

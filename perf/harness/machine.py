@@ -1,0 +1,216 @@
+"""Which machine this is: what must match before stored times are compared, and what else is worth knowing."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import socket
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from perf.harness.records import Machine
+
+try:
+    import pynvml
+except ImportError as _error:  # optional: a machine without a GPU does not need it
+    pynvml = None
+    _IMPORT_ERROR = str(_error)
+else:
+    _IMPORT_ERROR = ""
+
+#: Stands for a field that one of two machines does not have.
+ABSENT = "absent"
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU as NVML lists it (also those that ``CUDA_VISIBLE_DEVICES`` hides)."""
+
+    index: int
+    name: str
+    bytes: int
+    uuid: str
+    driver: str
+
+
+@dataclass(frozen=True)
+class Host:
+    """Where the facts about the host are read; tests put a folder and values of their own here."""
+
+    root: Path = Path("/")
+    system: str = field(default_factory=platform.system)
+    release: str = field(default_factory=platform.release)
+    processor: str = field(default_factory=lambda: platform.processor() or platform.machine())
+    name: str = field(default_factory=socket.gethostname)
+    cores: Callable[[], int] = field(default_factory=lambda: _usable_cores)
+
+    def text(self, path: str) -> str:
+        """The file's text without surrounding blanks; "" where it cannot be read."""
+        try:
+            return (self.root / path).read_text(encoding="utf-8", errors="replace").strip()
+        except OSError:
+            return ""
+
+
+def _usable_cores() -> int:
+    """Logical cores this process may run on: the affinity mask counts, not what the board has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def gpus(nvml: ModuleType | None = pynvml) -> tuple[Gpu, ...]:
+    """The GPUs that NVML lists, in its order; empty where there is none or no driver (see :func:`why_no_gpu`)."""
+    return _ask_nvml(nvml)[0]
+
+
+def why_no_gpu(nvml: ModuleType | None = pynvml) -> str:
+    """Why :func:`gpus` is empty, one sentence with what repairs it; "" where a GPU is listed."""
+    return _ask_nvml(nvml)[1]
+
+
+@cache  # opening the driver takes up to a second where nothing else holds it open
+def _ask_nvml(nvml: Any) -> tuple[tuple[Gpu, ...], str]:
+    if nvml is None:
+        reason = f" ({_IMPORT_ERROR})" if _IMPORT_ERROR else ""
+        return (), f"The Python package nvidia-ml-py, which lists NVIDIA GPUs, cannot be imported{reason}: install it."
+    try:
+        nvml.nvmlInit()
+    except nvml.NVMLError as error:
+        return (), (
+            f"The NVIDIA driver does not answer ({error}): either no driver is installed here, or its library "
+            "(libnvidia-ml) cannot be loaded; nvidia-smi should list the GPU."
+        )
+    try:
+        driver = _text(nvml.nvmlSystemGetDriverVersion())
+        found = []
+        for index in range(nvml.nvmlDeviceGetCount()):
+            handle = nvml.nvmlDeviceGetHandleByIndex(index)
+            found.append(
+                Gpu(
+                    index=index,
+                    name=_text(nvml.nvmlDeviceGetName(handle)),
+                    bytes=int(nvml.nvmlDeviceGetMemoryInfo(handle).total),
+                    uuid=_text(nvml.nvmlDeviceGetUUID(handle)),
+                    driver=driver,
+                )
+            )
+    except nvml.NVMLError as error:
+        return (), f"The NVIDIA driver is there, but its GPUs cannot be read ({error}); nvidia-smi should list them."
+    finally:
+        nvml.nvmlShutdown()
+    if not found:
+        return (), "The NVIDIA driver answers but lists no GPU; nvidia-smi should list it."
+    return tuple(found), ""
+
+
+def _text(value: str | bytes) -> str:
+    """Old versions of nvidia-ml-py answer in bytes."""
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def fingerprint(host: Host | None = None, nvml: ModuleType | None = pynvml) -> Machine:
+    """This machine: its identity (CPU model, usable cores, GPUs), what else was seen of it, and an id made of it.
+
+    The CPU's family, model and stepping belong to the identity, because virtual machines hide the name.
+    """
+    host = host or Host()
+    found = gpus(nvml)
+    cpu = _cpu(host)
+    identity = {"cpu": cpu, "cores": str(host.cores()), "gpu": _gpu_text(found)}
+    digest = hashlib.sha256("\n".join(f"{key}={identity[key]}" for key in sorted(identity)).encode()).hexdigest()
+    gpu_slug = _slug(identity["gpu"]) if found else "nogpu"
+    name = f"{_slug(host.system)}-{_slug(cpu)}-{identity['cores']}cores-{gpu_slug}-{digest[:8]}"
+    return Machine(identity=identity, informs=_informs(host, found), id=name)
+
+
+def _cpu(host: Host) -> str:
+    """E.g. ``AMD EPYC 7B13 (family 25, model 1, stepping 0)``."""
+    facts: dict[str, str] = {}
+    for line in host.text("proc/cpuinfo").splitlines():
+        key, colon, value = line.partition(":")
+        if colon:
+            facts.setdefault(key.strip(), value.strip())  # the first core speaks for all
+    name = facts.get("model name", "") or host.processor
+    name = " ".join(re.sub(r"\((R|TM|C)\)|\bCPU\b|\bProcessor\b|@.*$", " ", name, flags=re.IGNORECASE).split())
+    numbers = [
+        f"{word} {facts[key]}"
+        for word, key in (
+            ("family", "cpu family"),
+            ("model", "model"),
+            ("stepping", "stepping"),
+            ("implementer", "CPU implementer"),  # Arm gives no name at all
+            ("part", "CPU part"),
+            ("variant", "CPU variant"),
+            ("revision", "CPU revision"),
+        )
+        if key in facts
+    ]
+    return " ".join([*name.split(), f"({', '.join(numbers)})"] if numbers else [name or "unknown"])
+
+
+def _gpu_text(found: tuple[Gpu, ...]) -> str:
+    """E.g. ``NVIDIA H200 140 GiB`` or ``2 x NVIDIA L4 22 GiB``; "none" without a GPU."""
+    counted = Counter(f"{gpu.name} {round(gpu.bytes / 2**30)} GiB" for gpu in found)
+    return ", ".join(f"{count} x {text}" if count > 1 else text for text, count in sorted(counted.items())) or "none"
+
+
+def _slug(text: str) -> str:
+    """Readable and safe as a part of a file name, at most 40 characters."""
+    words = re.findall(r"[a-z0-9]+", text.lower())
+    # The words between the numbers carry nothing: "(family 26, model 2, stepping 1)" is 26-2-1.
+    return "-".join(word for word in words if word not in ("family", "model", "stepping"))[:40].strip("-") or "unknown"
+
+
+def _informs(host: Host, found: tuple[Gpu, ...]) -> dict[str, str]:
+    """What explains a difference but does not forbid a comparison; fields that cannot be read are left out."""
+    memory = re.search(r"MemTotal:\s*(\d+) kB", host.text("proc/meminfo"))
+    system = re.search(r'^PRETTY_NAME="?([^"\n]*)', host.text("etc/os-release"), re.MULTILINE)
+    microcode = re.search(r"^microcode\s*:\s*(\S+)", host.text("proc/cpuinfo"), re.MULTILINE)
+    no_turbo = host.text("sys/devices/system/cpu/intel_pstate/no_turbo")
+    facts = {
+        "host name": host.name,
+        "system": system[1] if system else host.system,
+        "kernel": host.release,
+        "memory": f"{int(memory[1]) / 2**20:.1f} GiB" if memory else "",
+        "hypervisor": _hypervisor(host),
+        "governor": host.text("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "turbo": {"0": "on", "1": "off"}.get(no_turbo, ""),
+        "hyper-threading": host.text("sys/devices/system/cpu/smt/control"),
+        "microcode": microcode[1] if microcode else "",
+        "huge pages": host.text("sys/kernel/mm/transparent_hugepage/enabled"),
+        "cpu quota": _cpu_quota(host),
+        "gpu driver": ", ".join(sorted({gpu.driver for gpu in found})),
+    }
+    return {key: value for key, value in facts.items() if value}
+
+
+def _hypervisor(host: Host) -> str:
+    """Who made the (virtual) board, else whether there is a hypervisor at all."""
+    maker = " ".join(host.text(f"sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")).strip()
+    virtual = re.search(r"^flags\s*:.*\bhypervisor\b", host.text("proc/cpuinfo"), re.MULTILINE)
+    return (f"{maker} (virtual)" if maker else "yes") if virtual else maker
+
+
+def _cpu_quota(host: Host) -> str:
+    """Cores that a container may use by time; "" where there is no limit."""
+    quota, _, period = host.text("sys/fs/cgroup/cpu.max").partition(" ")
+    if not quota.isdigit() or not period.isdigit():
+        return ""
+    return f"{int(quota) / int(period):g} cores"
+
+
+def differing(a: Mapping[str, str], b: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """The fields in which two identities (or informing facts, versions ...) differ: (field, in a, in b)."""
+    return [
+        (key, a.get(key, ABSENT), b.get(key, ABSENT))
+        for key in dict.fromkeys((*a, *b))
+        if a.get(key, ABSENT) != b.get(key, ABSENT)
+    ]

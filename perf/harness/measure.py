@@ -1,0 +1,223 @@
+"""The measuring stage: every selected case in every process, whatever single cases and workers do."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from perf.harness import sampling, schedule
+from perf.harness.environment import Side
+from perf.harness.journal import Journal
+from perf.harness.records import CaseResult, CaseSpec, Environment, Failure, Sample
+from perf.harness.replies import CaseError
+from perf.harness.workers import Worker
+
+#: After so many workers lost one after another on a device, the rest of its cases is given up: each loss costs a
+#: start of TensorFlow or a whole time limit, and by then it is not the cases.
+LOST_IN_A_ROW = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to measure. ``margin`` is a fraction (0.05), ``time_limit`` (of a request) and ``budget`` (of the whole
+    stage) are seconds, ``module`` is the worker's, to be found in the checkout ``root``."""
+
+    root: Path
+    seed: int
+    processes: int = 3
+    margin: float = 0.05
+    time_limit: float = 120.0
+    budget: float | None = None
+    module: str = "lstm_models.worker"
+    gpu: str | None = None
+
+
+class Progress:
+    """Is told what happens; a subclass shows what it likes of it."""
+
+    def starting(self, device: str, process: int) -> None:
+        """A worker is about to start for the session's process number ``process`` (from 1)."""
+
+    def started(self, key: str, process: int, done: int, total: int, seconds_left: float | None) -> None:
+        """A case is about to be measured; ``done`` of ``total`` count cases times processes."""
+
+    def failed(self, key: str, failure: Failure) -> None:
+        """A case failed and is not tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What the stage found. ``results`` has every case that is not skipped; where the budget ran out they may lack
+    samples, and ``unfinished`` names them. ``startup_seconds`` are from starting a worker to its first answer, the
+    import of the framework included, one for each start."""
+
+    results: dict[str, CaseResult]
+    environments: dict[str, Environment]
+    startup_seconds: dict[str, tuple[float, ...]]
+    unfinished: tuple[str, ...]
+    seed: int
+    seconds: float
+
+
+def measure(
+    specs: Sequence[CaseSpec],
+    settings: Settings,
+    side: Side | None = None,
+    progress: Progress | None = None,
+    journal: Journal | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Measured:
+    """Measures all ``specs`` that are not skipped, one worker alive at a time, and always ends what it started.
+
+    What goes wrong with a case or a worker becomes the :class:`Failure` of that case and the session goes on;
+    only a ``KeyboardInterrupt`` (and a fault of this code) comes out. Call it in the main thread.
+    """
+    selected = [spec for spec in specs if spec.skip is None]
+    return _Stage(selected, settings, side or Side(), progress or Progress(), journal, clock).run()
+
+
+@dataclass
+class _Stage:
+    specs: list[CaseSpec]
+    settings: Settings
+    side: Side
+    progress: Progress
+    journal: Journal | None
+    clock: Callable[[], float]
+    samples: dict[str, list[Sample]] = field(default_factory=dict)
+    failures: dict[str, Failure] = field(default_factory=dict)
+    environments: dict[str, Environment] = field(default_factory=dict)
+    startups: dict[str, list[float]] = field(default_factory=dict)
+    lost_in_a_row: dict[str, int] = field(default_factory=dict)
+    seen: dict[str, float] = field(default_factory=dict)
+    left: list[tuple[int, str, str]] = field(default_factory=list)  # process, device, case key: still to be done
+
+    def run(self) -> Measured:
+        begin = self.clock()
+        planned = schedule.blocks(self.specs, self.settings.processes, self.settings.seed)
+        self.left = [(block.process, block.device, spec.key) for block in planned for spec in block.specs]
+        total = len(self.left)
+        for block in planned:
+            self._block(block, total, begin)
+        return Measured(
+            results={
+                spec.key: CaseResult(spec, tuple(self.samples.get(spec.key, ())), self.failures.get(spec.key))
+                for spec in self.specs
+            },
+            environments=self.environments,
+            startup_seconds={device: tuple(seconds) for device, seconds in self.startups.items()},
+            unfinished=tuple(dict.fromkeys(key for _, _, key in self.left)),
+            seed=self.settings.seed,
+            seconds=self.clock() - begin,
+        )
+
+    def _block(self, block: schedule.Block, total: int, begin: float) -> None:
+        """One process of one device; more workers only where one is lost."""
+        worker: Worker | None = None
+        try:
+            for spec in block.specs:
+                if spec.key in self.failures:
+                    continue
+                if self.settings.budget is not None and self.clock() - begin >= self.settings.budget:
+                    return
+                if worker is None or not worker.alive:
+                    worker = self._start(block)
+                    if worker is None:
+                        return
+                done = total - len(self.left)
+                self.progress.started(spec.key, block.process, done, total, self._seconds_left())
+                self._case(worker, spec, block.process)
+        finally:
+            if worker is not None:
+                worker.close()
+
+    def _start(self, block: schedule.Block) -> Worker | None:
+        """A worker that answered; ``None`` when there is none to be had, after its cases were failed."""
+        device = block.device
+        if self.lost_in_a_row.get(device, 0) >= LOST_IN_A_ROW:
+            self._give_up(device, f"{LOST_IN_A_ROW} workers in a row were lost on {device}; the rest was not tried.")
+            return None
+        # One that started before in this session gets a second chance: then it was the moment, not the set-up.
+        for chance in range(2 if device in self.environments else 1, 0, -1):
+            self.progress.starting(device, block.process)
+            worker: Worker | None = None
+            try:
+                begin = self.clock()
+                worker = Worker.start(
+                    self.side,
+                    device,
+                    self.settings.module,
+                    self.settings.root,
+                    self.settings.time_limit,
+                    self.settings.gpu,
+                )
+                environment = worker.describe()
+                self.startups.setdefault(device, []).append(self.clock() - begin)
+                worker.request("warm_up")
+            except CaseError as error:
+                if worker is not None:
+                    worker.close()
+                if chance == 1:
+                    self._give_up(device, error.failure.message, error.failure.stage)
+            except BaseException:
+                if worker is not None:
+                    worker.close()
+                raise
+            else:
+                self.environments.setdefault(device, environment)
+                return worker
+        return None
+
+    def _case(self, worker: Worker, spec: CaseSpec, process: int) -> None:
+        begin = self.clock()
+        earlier = self.samples.get(spec.key)
+        failure: Failure | None = None
+        try:
+            sample = sampling.sample(
+                worker.request,
+                spec,
+                process,
+                before=earlier[0] if earlier else None,
+                margin=self.settings.margin,
+                time_limit=self.settings.time_limit,
+            )
+        except CaseError as error:
+            failure = error.failure
+        try:
+            if worker.alive:
+                worker.request("close")
+        except CaseError as error:
+            failure = failure or error.failure
+        if failure is not None:
+            self._fail(spec.key, failure)
+        else:
+            self.samples.setdefault(spec.key, []).append(sample)
+            self.left.remove((process, spec.device, spec.key))
+            if self.journal is not None:
+                self.journal.sample(spec.key, sample)
+        self.seen[spec.key] = self.clock() - begin
+        self.lost_in_a_row[spec.device] = 0 if worker.alive else self.lost_in_a_row.get(spec.device, 0) + 1
+
+    def _give_up(self, device: str, message: str, stage: str = "worker") -> None:
+        """All cases of the device fail that have not failed yet: they cannot be measured in all processes."""
+        for spec in self.specs:
+            if spec.device == device and spec.key not in self.failures:
+                self._fail(spec.key, Failure(stage, message))
+
+    def _fail(self, key: str, failure: Failure) -> None:
+        self.failures[key] = failure
+        self.left = [slot for slot in self.left if slot[2] != key]
+        if self.journal is not None:
+            self.journal.failure(key, failure)
+        self.progress.failed(key, failure)
+
+    def _seconds_left(self) -> float | None:
+        seconds = schedule.seconds_left([key for _, _, key in self.left], self.seen)
+        if seconds is None:
+            return None
+        # The worker that is about to measure has been started already.
+        starts = len({(process, device) for process, device, _ in self.left}) - 1
+        return seconds + starts * statistics.fmean(value for values in self.startups.values() for value in values)

@@ -1,0 +1,63 @@
+"""Numbers as text: no more digits than their spread supports."""
+
+from __future__ import annotations
+
+import math
+
+from perf.harness.records import Change
+from perf.harness.stats import Estimate
+
+_TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_COUNT_UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_MIB = 2**20
+
+
+def seconds(estimate: Estimate | float) -> str:
+    """A time in the unit that suits it, with its interval: ``12.3 ms 11.9–12.8``."""
+    return _with_unit(estimate, _TIME_UNITS)
+
+
+def per_second(estimate: Estimate) -> str:
+    """A rate, with its interval: ``2.61 k 2.50–2.69``."""
+    return _with_unit(estimate, _COUNT_UNITS)
+
+
+def mebibytes(estimate: Estimate) -> str:
+    """Bytes as MiB without the unit, with the range: ``330 315–345``."""
+    return _interval(estimate, _MIB, "", 0 if estimate.value >= 10 * _MIB else 1)
+
+
+def ratio(change: Change) -> str:
+    """A ratio with its interval: ``1.97 (1.62–2.40)``."""
+    digits = decimals(change.high - change.low, change.ratio)
+    return f"{change.ratio:.{digits}f} ({change.low:.{digits}f}–{change.high:.{digits}f})"
+
+
+def decimals(width: float, value: float) -> int:
+    """Decimals that show an interval's width with two significant digits, and at most four digits of the value.
+
+    Where there is no width, three digits of the value: nothing is known of its spread.
+    """
+    if value == 0:
+        return 0
+    of_value = math.floor(math.log10(abs(value)))
+    if width <= 0:
+        return max(2 - of_value, 0)
+    return max(min(1 - math.floor(math.log10(width)), 3 - of_value), 0)
+
+
+def _with_unit(estimate: Estimate | float, units: tuple[tuple[float, str], ...]) -> str:
+    if not isinstance(estimate, Estimate):
+        estimate = Estimate(estimate, None, None)
+    scale, unit = next((unit for unit in units if estimate.value >= unit[0]), units[-1])
+    return _interval(estimate, scale, unit)
+
+
+def _interval(estimate: Estimate, scale: float, unit: str, digits: int | None = None) -> str:
+    value = estimate.value / scale
+    if estimate.low is None or estimate.high is None:
+        return f"{value:.{decimals(0.0, value) if digits is None else digits}f} {unit}".rstrip()
+    low, high = estimate.low / scale, estimate.high / scale
+    if digits is None:
+        digits = decimals(high - low, value)
+    return " ".join(f"{value:.{digits}f} {unit} {low:.{digits}f}–{high:.{digits}f}".split())

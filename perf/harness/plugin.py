@@ -1,0 +1,203 @@
+"""The pytest plugin: hooks only, each a few lines. What they do stands in the modules they call.
+
+Inert unless the folder ``perf/`` is asked for, so that the suite's own tests run without a machine fingerprint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perf.harness import options as perf_options
+from perf.harness.errors import Refusal
+from perf.harness.preparation import prepare
+from perf.harness.records import CaseSpec
+from perf.harness.replay import Measured
+from perf.harness.report.progress import ProgressLine
+from perf.harness.report.session import header_lines, summary_lines
+from perf.harness.saving import WholeFileStorage, update_json
+from perf.harness.session import Session
+from perf.harness.settle import NOT_GREEN
+
+SESSION = pytest.StashKey[Session]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    perf_options.add_options(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    from perf.harness import hookspec
+
+    pluginmanager.add_hookspecs(hookspec)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuses what can be refused; before pytest-benchmark configures, whose comparison is replaced by ours."""
+    if not _asks_for_perf(config):
+        return
+    try:
+        perf_options.refuse_parallel(config)
+        options = perf_options.Options.from_pytest_config(config)
+        storage = perf_options.take_over_benchmark_options(config)
+        session = Session(prepare(options, storage, lambda request: config.hook.pytest_perf_suite(request=request)))
+    except Refusal as refusal:
+        raise pytest.UsageError(str(refusal)) from None
+    config.stash[SESSION] = session
+
+
+def _asks_for_perf(config: pytest.Config) -> bool:
+    if hasattr(config, "workerinput"):
+        return False  # a worker of pytest-xdist; the controller has decided already
+    folder = config.rootpath / "perf"
+    for arg in config.args:
+        path = Path(config.invocation_params.dir, arg.split("::", 1)[0]).resolve()
+        if path == folder or folder in path.parents or path in folder.parents:
+            return True
+    return False
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Runs are kept by hardware, not by Python version, and written whole or not at all."""
+    perf = session.config.stash.get(SESSION, None)
+    if perf is None:
+        return
+    benchmarks = session.config._benchmarksession  # type: ignore[attr-defined]
+    machine = perf.prepared.machine.id
+    benchmarks.machine_id = machine
+    benchmarks.storage = WholeFileStorage(benchmarks.storage, machine, lambda text: _not_green(session, text))
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    perf = config.stash.get(SESSION, None)
+    return [] if perf is None else header_lines(perf)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> list[pytest.Item] | None:
+    """Leaves out the test of a path without cases, which pytest would show as a skipped placeholder."""
+    perf = collector.config.stash.get(SESSION, None)
+    if perf is None or "measured" not in getattr(getattr(obj, "__code__", None), "co_varnames", ()):
+        return None
+    return None if any(spec.path == name.removeprefix("test_") for spec in perf.by_key.values()) else []
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """``test_<path>(measured, ...)`` gets the cases of its path."""
+    perf = metafunc.config.stash.get(SESSION, None)
+    if perf is None or "measured" not in metafunc.fixturenames:
+        return
+    path = metafunc.function.__name__.removeprefix("test_")
+    params = [
+        pytest.param(spec.id, id=spec.id, marks=[pytest.mark.skip(reason=spec.skip)] if spec.skip else [])
+        for spec in perf.prepared.suite.specs
+        if spec.path == path
+    ]
+    metafunc.parametrize("measured", params, indirect=True)
+
+
+def _spec(item: pytest.Item, perf: Session) -> CaseSpec | None:
+    """The case of a test item; ``None`` for any other item."""
+    if not isinstance(item, pytest.Function) or "measured" not in item.fixturenames or not hasattr(item, "callspec"):
+        return None
+    path = item.function.__name__.removeprefix("test_")
+    return perf.by_key.get(f"{path}[{item.callspec.id}]")
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    for item in items:
+        perf = item.config.stash.get(SESSION, None)
+        if perf is not None and _spec(item, perf):
+            perf.deselected += 1
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    """Measures all selected cases before the first test: the tests only state what was judged of all together."""
+    config = session.config
+    perf = config.stash.get(SESSION, None)
+    if perf is not None and not session.testsfailed and perf_options.will_run(config):
+        progress = ProgressLine(_reporter(config))
+        try:
+            perf.measure([spec for item in session.items if (spec := _spec(item, perf))], progress)
+        except Refusal as refusal:
+            raise pytest.UsageError(str(refusal)) from None
+        finally:
+            progress.end()
+    return (yield)
+
+
+@pytest.fixture
+def measured(request: pytest.FixtureRequest) -> Measured:
+    """What was measured and judged of this test's case."""
+    perf = request.config.stash[SESSION]
+    spec = _spec(request.node, perf)
+    result = perf.results.get(spec.key) if spec else None
+    if spec is None or result is None or not (result.samples or result.failure):
+        pytest.skip("not measured")
+    assert perf.blocks is not None
+
+    def fail(message: str) -> Any:
+        pytest.fail(message, pytrace=False)
+
+    return Measured(result, perf.judgements.get(spec.key), perf.blocks.cases.get(spec.key, {}), fail)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_benchmark_update_json(config: pytest.Config, output_json: dict[str, Any]) -> None:
+    perf = config.stash.get(SESSION, None)
+    if perf is not None and perf.blocks is not None:
+        update_json(output_json, perf)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[None, None, None]:
+    """Settles the exit status before pytest-benchmark saves and the terminal reporter draws its last line."""
+    perf = session.config.stash.get(SESSION, None)
+    finished = exitstatus == pytest.ExitCode.OK and not perf_options.collects_only(session.config)
+    if perf is not None and finished and (reasons := perf.reasons_not_green()):
+        _not_green(session, "\n".join(reasons))
+    yield
+
+
+def _not_green(session: pytest.Session, text: str) -> None:
+    if session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = NOT_GREEN
+    # Only a line among the errors turns pytest's last line red; a status alone leaves it green.
+    _reporter(session.config).stats.setdefault("error", []).append(_NotGreen(text))
+
+
+def _reporter(config: pytest.Config) -> pytest.TerminalReporter:
+    reporter: pytest.TerminalReporter | None = config.pluginmanager.get_plugin("terminalreporter")
+    assert reporter is not None
+    return reporter
+
+
+class _NotGreen(pytest.TestReport):
+    """A report of no test: the run as a whole."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__("perf", ("perf", None, "this run is not green"), {}, "failed", text, "judging")  # type: ignore[arg-type]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
+) -> Generator[None, None, None]:
+    perf = config.stash.get(SESSION, None)
+    if perf is not None and not perf_options.collects_only(config):
+        storage = config._benchmarksession.storage  # type: ignore[attr-defined]
+        summary_lines(terminalreporter, perf, saved=getattr(storage, "saved", None))
+    yield
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """A finished session needs its journal no more; an interrupted one keeps it."""
+    perf = config.stash.get(SESSION, None)
+    if perf is not None and perf.journal is not None and perf.measured is not None:
+        perf.journal.discard()

@@ -1,0 +1,59 @@
+"""The second stage: refuse whatever can be refused before anything is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from perf.harness import baseline as baselines
+from perf.harness import machine as machines
+from perf.harness import runs
+from perf.harness.errors import Refusal
+from perf.harness.options import Options
+from perf.harness.records import Baseline, Machine
+from perf.harness.suite import Suite, SuiteRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """All that is settled before measuring: the cases, this machine, and what they will be compared with."""
+
+    options: Options
+    machine: Machine
+    suite: Suite
+    storage: Path  # the folder of this machine's runs
+    baseline: Baseline | None
+    history: runs.History
+
+
+def prepare(options: Options, storage: Path, ask_suite: Callable[[SuiteRequest], Suite]) -> Prepared:
+    """Raises :class:`Refusal` for a device that is not there, bad workloads, or a baseline that cannot be used."""
+    gpus = machines.gpus()
+    if options.require == "gpu" and not gpus:
+        raise Refusal(f"--perf-require gpu: {machines.why_no_gpu()} Nothing was measured.")
+    devices = (options.device,) if options.device != "auto" else ("cpu", "gpu") if gpus else ("cpu",)
+    if options.require is not None and options.require not in devices:
+        raise Refusal(
+            f"--perf-require {options.require} with --perf-device {options.device}: the required device would not be "
+            "measured. Drop one of the two."
+        )
+    suite = ask_suite(SuiteRequest(options.profile, devices, options.workloads))
+    if "gpu" in devices and not gpus:
+        suite = _skip_gpu(suite, machines.why_no_gpu())
+    machine = machines.fingerprint()
+    storage = storage / machine.id
+    baseline, history = None, runs.History((), ())
+    if options.compare:
+        if isinstance(options.compare, str):
+            baseline = baselines.from_run(runs.read_run(runs.find_run(storage, options.compare)), machine)
+        else:
+            baseline = baselines.load(suite.baselines, machine)
+        # Read now: the run that is about to be measured must not be part of what it is compared with.
+        history = runs.history(storage)
+    return Prepared(options, machine, suite, storage, baseline, history)
+
+
+def _skip_gpu(suite: Suite, reason: str) -> Suite:
+    specs = (replace(s, skip=s.skip or f"no GPU: {reason}") if s.device == "gpu" else s for s in suite.specs)
+    return replace(suite, specs=tuple(specs))

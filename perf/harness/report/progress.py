@@ -1,0 +1,55 @@
+"""A line that says which case is measured, how many are left and about how long."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perf.harness.measure import Progress
+from perf.harness.records import Failure
+
+if TYPE_CHECKING:
+    import pytest
+
+
+class ProgressLine(Progress):
+    """Rewrites one line on a terminal; writes a line per process into a log, where nobody watches."""
+
+    def __init__(self, reporter: pytest.TerminalReporter) -> None:
+        self._reporter = reporter
+        self._rewrites = reporter.isatty and not reporter.no_header
+        self._logged_process = 0
+        self._open_line = False
+
+    def starting(self, device: str, process: int) -> None:
+        """A worker is being started."""
+        self._show(f"measuring: starting process {process} on {device}")
+
+    def started(self, key: str, process: int, done: int, total: int, seconds_left: float | None) -> None:
+        """A case is about to be measured in one process."""
+        left = "" if seconds_left is None else f", about {duration(seconds_left)} left"
+        if self._rewrites:
+            self._show(f"measuring {done + 1}/{total}: {key}, process {process}{left}")
+        elif process != self._logged_process:
+            self._logged_process = process
+            self._reporter.write_line(f"measuring: process {process}, {done} of {total} done{left}")
+
+    def failed(self, key: str, failure: Failure) -> None:
+        """A case failed; its test will say all."""
+        self.end()
+        self._reporter.write_line(f"failed: {key} ({failure.stage})", red=True)
+
+    def end(self) -> None:
+        """Removes the line."""
+        if self._open_line:
+            self._reporter.rewrite("", erase=True)
+            self._open_line = False
+
+    def _show(self, text: str) -> None:
+        if self._rewrites:
+            self._reporter.rewrite(text[: self._reporter._tw.fullwidth - 1], erase=True)
+            self._open_line = True
+
+
+def duration(seconds: float) -> str:
+    """``40 s``, ``3 min``: an estimate does not carry more."""
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,70 @@
+"""What a person sees of a session: the lines at its head and the tables at its end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perf.harness.report import terminal
+
+if TYPE_CHECKING:
+    import pytest
+
+    from perf.harness.session import Session
+
+
+def header_lines(session: Session) -> list[str]:
+    """Shown by pytest above the collection."""
+    prepared, options = session.prepared, session.prepared.options
+    against = f", against {prepared.baseline.name}" if prepared.baseline else ""
+    devices = "+".join(dict.fromkeys(spec.device for spec in prepared.suite.specs))
+    return [
+        f"lstm-perf: profile {options.profile} on {devices}, {options.processes} processes, "
+        f"margin {options.margin_percent:g} %, seed {session.seed}{against}",
+        f"machine: {prepared.machine.id}",
+    ]
+
+
+def summary_lines(reporter: pytest.TerminalReporter, session: Session, *, saved: Path | None) -> None:
+    """Tables and summary, and where the run is kept."""
+    parts = [*_skipped(session)]
+    if session.measured is None and session.journal is not None:
+        parts.append(f"Interrupted. What was measured so far is kept in {_shown(session.journal.path)}.")
+    if session.results:
+        parts += _measured(session, saved)
+    if parts:
+        reporter.section("lstm-perf")
+        reporter.write_line("\n\n".join(part for part in parts if part))
+
+
+def _skipped(session: Session) -> list[str]:
+    """One line per reason, since pytest shows the reasons only when asked to."""
+    reasons = Counter(spec.skip for spec in session.selected if spec.skip is not None)
+    return ["\n".join(f"skipped: {count} × {reason}" for reason, count in reasons.items())] if reasons else []
+
+
+def _measured(session: Session, saved: Path | None) -> list[str]:
+    comparison = session.comparison
+    parts = []
+    if comparison is not None and session.measured is not None:
+        prepared = session.prepared
+        parts.append(terminal.comparison_header(comparison, prepared.machine, session.measured.environments))
+    parts.append(terminal.results_table(session.results, comparison))
+    parts.append(terminal.calls_table(session.results))
+    if comparison is not None:
+        run = saved.stem if saved else None
+        parts.append(terminal.summary(comparison, deselected=session.deselected, promote_run=run))
+    else:
+        parts.append(terminal.measured_summary(session.results))
+    parts.extend(f"warning: {warning}" for warning in session.prepared.history.warnings)
+    if session.journal is not None and session.journal.warning:
+        parts.append(f"warning: {session.journal.warning}")
+    if saved is not None:
+        partial = "" if session.blocks and session.blocks.top["complete"] else " (partial)"
+        parts.append(f"saved: {_shown(saved)}{partial}")
+    return parts
+
+
+def _shown(path: Path) -> str:
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -1,0 +1,54 @@
+"""Whether a session is green: what keeps it from being so although no test failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from perf.harness.records import CaseResult, Comparison, Verdict
+
+#: Exit status of a session in which no test failed and that is not green all the same.
+NOT_GREEN = 10
+
+
+def reasons_not_green(
+    results: Mapping[str, CaseResult],
+    comparison: Comparison | None,
+    *,
+    fail_inconclusive: bool,
+    unfinished: Sequence[str] = (),
+) -> tuple[str, ...]:
+    """One sentence per reason, worst first; empty when the session may be green."""
+    if not results:
+        return ("Nothing was measured, and nothing measured is never green.",)
+    reasons = []
+    if unfinished:
+        reasons.append(f"The budget ended before {_count(len(unfinished))} measured: {_named(unfinished)}.")
+    if comparison is None:
+        return tuple(reasons)
+    if comparison.missing:
+        missing = f"{_count(len(comparison.missing))} in the baseline and not measured (missing)"
+        reasons.append(f"{missing}: {_named(comparison.missing)}.")
+    if comparison.new:
+        reasons.append(f"{_count(len(comparison.new))} without a baseline (new): {_named(comparison.new)}.")
+    for verdict, what in (
+        (Verdict.CASE_CHANGED, "no longer the work that the baseline holds (case changed)"),
+        (Verdict.DRIFTED, "drifted with the machine"),
+    ):
+        if keys := _with(comparison, verdict):
+            reasons.append(f"{_count(len(keys))} {what}: {_named(keys)}.")
+    undecided = [*_with(comparison, Verdict.INCONCLUSIVE), *_with(comparison, Verdict.UNSTEADY)]
+    if undecided and fail_inconclusive:
+        reasons.append(f"{_count(len(undecided))} undecided, and --perf-inconclusive is fail: {_named(undecided)}.")
+    return tuple(reasons)
+
+
+def _with(comparison: Comparison, verdict: Verdict) -> list[str]:
+    return [key for key, judgement in comparison.judgements.items() if judgement.verdict is verdict]
+
+
+def _count(number: int) -> str:
+    return "1 case is" if number == 1 else f"{number} cases are"
+
+
+def _named(keys: Sequence[str], most: int = 4) -> str:
+    return ", ".join(keys[:most]) + (f" and {len(keys) - most} more" if len(keys) > most else "")

@@ -1,0 +1,37 @@
+"""What the harness asks of a suite, and what it gets: plain values only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from perf.harness.records import CaseSpec
+
+PROFILES = ("smoke", "nightly", "full")
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteRequest:
+    """Which cases are wanted: of a profile, on the devices there are, of a user's workload file if one was given."""
+
+    profile: str
+    devices: tuple[str, ...]
+    workloads: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """The cases of a profile on this host and where their worker is.
+
+    ``root`` is put on the worker's import path, ``worker`` is the module there whose ``serve(channel)`` speaks the
+    protocol. ``known`` holds the keys of every profile: a baseline case that is known but not in ``specs`` is out of
+    scope, one that is unknown was renamed or removed. ``margins_percent`` overrides ``--perf-margin`` by case key.
+    """
+
+    root: Path
+    specs: tuple[CaseSpec, ...]
+    known: frozenset[str]
+    baselines: Path
+    worker: str = "lstm_models.worker"
+    margins_percent: Mapping[str, float] = field(default_factory=dict)

@@ -1,0 +1,52 @@
+"""A suite of fake cases: what a pytester project's root conftest hands to the harness.
+
+``suite.json`` in the project lists ``path/workload`` names (each one case) and, optionally, cases that cannot exist.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from perf.harness.records import CaseSpec
+from perf.harness.suite import Suite, SuiteRequest
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+
+
+def case(name: str, device: str = "cpu", **changes: object) -> CaseSpec:
+    """``forward/alpha`` -> the spec of ``forward[alpha-b1-cpu-loop-float32]``."""
+    path, workload = name.split("/")
+    id = f"{workload}-b1-{device}-loop-float32"
+    payload = {"key": f"{path}[{id}]", "kernel": "loop", "device": device, "steps_per_call": 1, "keeps_calls": False}
+    fields: dict[str, object] = {
+        "key": payload["key"],
+        "id": id,
+        "path": path,
+        "workload": workload,
+        "batch": 1,
+        "device": device,
+        "kernel": "loop",
+        "precision": "float32",
+        "hash": hashlib.sha256(name.encode()).hexdigest()[:16],
+        "steps_per_call": 1,
+        "keeps_calls": False,
+        "expects_kernel": "loop",
+        "payload": payload,
+    }
+    return CaseSpec(**{**fields, **changes})  # type: ignore[arg-type]
+
+
+def suite(request: SuiteRequest, project: Path) -> Suite:
+    """Reads ``suite.json`` of the project."""
+    listed = json.loads((project / "suite.json").read_text())
+    specs = [case(name, device) for device in request.devices for name in listed["cases"]]
+    specs += [case(name, skip=reason) for name, reason in listed.get("skipped", {}).items()]
+    return Suite(
+        root=CHECKOUT,
+        specs=tuple(specs),
+        known=frozenset(spec.key for spec in specs),
+        baselines=project / "perf" / "baselines",
+        worker="tests.fake_worker",
+    )

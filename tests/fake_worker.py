@@ -1,0 +1,249 @@
+"""A worker without a framework: it speaks the real protocol, computes its times, and fails as its script says.
+
+The harness starts it as module ``tests.fake_worker``. The environment variable ``FAKE_WORKER_SCRIPT`` names a JSON
+file; all of it is optional::
+
+    {
+      "seed": 0,                    of the noise
+      "startup": "crash",           a fault (see below) when the worker starts; with "startup_process": 2 only from
+                                    the second worker on, with "startup_device": "gpu" only on this device
+      "environment": {"versions": {"tensorflow": "9.9"}, ...},     laid over the default answer to describe, by entry
+      "default": {...},             what holds for every case
+      "cases": {"lstm-b1-cpu": {...}}     and, later ones winning, for all cases whose key contains the text
+    }
+
+A case's entry (``default`` and ``cases`` alike)::
+
+    "seconds_per_step": 0.004       of a settled round, before noise
+    "noise": 0.0                    sd of ln(seconds) from round to round
+    "process_noise": 0.0            and from process to process
+    "drift": 0.0, "drift_rounds": 10    rounds start slower by this fraction, falling linearly over so many rounds
+    "first_call_seconds": 0.5, "first_call_traces": 1, "bytes_peak": 20000000
+    "kernel": "loop", "device": "cpu"   default: what the case asks for
+    "probe": [1.0, -0.5], "tolerance": 1e-5, "output_error": 1e-7, "gradient_error": null
+    "traces": 0                     new traces that each run reports
+    "fault": "hang"                 see below; "fault_at": "open" | "run" | "close"
+    "stderr": "text"                written to stderr before the fault
+    "process": 2                    this entry holds only in the session's second process
+
+Faults: ``crash`` (exit status 3), ``kill`` (SIGKILL), ``segfault`` (SIGSEGV), ``hang``, ``exception``, ``problem`` (an
+expected one), ``nan``, ``zero`` (as the last time of a round), ``import`` (at start-up), ``nonsense`` (no reply of the
+protocol), ``print`` (to stdout; no fault at all). ``LSTM_PERF_SLOWDOWN`` multiplies all times, as in the real worker.
+
+Every start and every request is appended to ``<script>.log``, one line ``<pid> <op> <case key>``: a test can read what
+was asked, and the worker counts there in which process of the session a case is opened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lstm_models import worker
+from lstm_models.problem import Problem
+
+DEFAULT: dict[str, Any] = {
+    "seconds_per_step": 0.004,
+    "noise": 0.0,
+    "process_noise": 0.0,
+    "drift": 0.0,
+    "drift_rounds": 10,
+    "first_call_seconds": 0.5,
+    "first_call_traces": 1,
+    "bytes_peak": 20_000_000,
+    "kernel": None,
+    "device": None,
+    "probe": [1.0, -0.5],
+    "tolerance": 1e-5,
+    "output_error": 1e-7,
+    "gradient_error": None,
+    "traces": 0,
+    "fault": None,
+    "fault_at": "run",
+    "stderr": "",
+}
+ENVIRONMENT: dict[str, Any] = {
+    "versions": {"python": "3.11.9", "tensorflow": "2.21.0", "keras": "3.15.1", "numpy": "2.2.0"},
+    "packages": {"tensorflow": "2.21.0", "keras": "3.15.1", "numpy": "2.2.0"},
+    "settings": {"onednn": "on"},
+    "variables": {},
+    "devices": ["cpu"],
+}
+
+
+def key_of(case: Mapping[str, Any]) -> str:
+    """A payload's key: its own, else composed as ``lstm_models.case.Case.key`` does."""
+    if "key" in case:
+        return str(case["key"])
+    words = (case["workload"]["name"], f"b{case['batch']}", case["device"], case["kernel"], case["precision"])
+    return f"{case['path']}[{'-'.join(words)}]"
+
+
+class FakeEngine:
+    """Answers as its script says; no clock, no sleep."""
+
+    def __init__(self) -> None:
+        self.file = os.environ.get("FAKE_WORKER_SCRIPT")
+        self.script: dict[str, Any] = json.loads(Path(self.file).read_text()) if self.file else {}
+        unknown = self._unknown()
+        if unknown:
+            raise ValueError(f"FAKE_WORKER_SCRIPT has unknown entries: {unknown}")
+        self.opened: dict[str, int] = {}
+        self.case: Mapping[str, Any] | None = None
+        self.key = ""
+        self._log("start")
+        device = "cpu" if os.environ.get("CUDA_VISIBLE_DEVICES") == "" else "gpu"
+        if (
+            self.script.get("startup")
+            and self._count("start") >= self.script.get("startup_process", 1)
+            and device == self.script.get("startup_device", device)
+        ):
+            self._fault(self.script["startup"], "")
+
+    def _unknown(self) -> list[str]:
+        entries = [self.script.get("default", {}), *self.script.get("cases", {}).values()]
+        unknown = {name for entry in entries for name in entry} - set(DEFAULT) - {"process"}
+        known = {"seed", "startup", "startup_process", "startup_device", "environment", "default", "cases"}
+        return sorted(unknown | (set(self.script) - known))
+
+    def _log(self, op: str) -> None:
+        if self.file:
+            with open(self.file + ".log", "a") as log:
+                log.write(f"{os.getpid()} {op} {self.key}".rstrip() + "\n")
+
+    def _count(self, event: str) -> int:
+        if not self.file:
+            return 1
+        return [line.split(" ", 1)[1] for line in Path(self.file + ".log").read_text().splitlines()].count(event)
+
+    def describe(self) -> dict[str, Any]:
+        self._log("describe")
+        laid_over = self.script.get("environment", {})
+        answer = {
+            name: {**value, **laid_over.get(name, {})} if isinstance(value, dict) else laid_over.get(name, value)
+            for name, value in ENVIRONMENT.items()
+        }
+        names = ("TF_", "KERAS_", "XLA_", "OMP_", "LSTM_PERF_")
+        answer["variables"] |= {name: value for name, value in os.environ.items() if name.startswith(names)}
+        return answer
+
+    def warm_up(self) -> None:
+        self._log("warm_up")
+
+    def open(self, case: Mapping[str, Any]) -> dict[str, Any]:
+        self.key = key_of(case)
+        self._log("open")
+        process = self._count(f"open {self.key}")
+        entry = dict(DEFAULT)
+        for part, overrides in [("", self.script.get("default", {})), *self.script.get("cases", {}).items()]:
+            if part in self.key and overrides.get("process", process) == process:
+                entry |= overrides
+        self.case = case
+        self.entry = entry
+        self.rounds = 0
+        self.random = random.Random(f"{self.script.get('seed', 0)}:{self.key}:{process}")
+        slowdown = float(os.environ.get("LSTM_PERF_SLOWDOWN", "1"))
+        self.seconds_per_step = entry["seconds_per_step"] * slowdown * self._noise(entry["process_noise"])
+        probe = list(entry["probe"])
+        if self._faults_at("open") == "nan":
+            probe = [float("nan"), *probe]
+        return {
+            "first_call_seconds": entry["first_call_seconds"] * slowdown * self._noise(entry["process_noise"]),
+            "bytes_peak": entry["bytes_peak"],
+            "facts": {
+                "kernel": entry["kernel"] or case.get("kernel", "loop"),
+                "device": entry["device"] or case.get("device", "cpu"),
+                "resolved": {"jit_compile": "False"},
+                "first_call_traces": entry["first_call_traces"],
+                "output_error": entry["output_error"],
+                "gradient_error": entry["gradient_error"],
+                "tolerance": entry["tolerance"],
+                "probe": probe,
+            },
+        }
+
+    def run(self, rounds: int, calls: int) -> dict[str, Any]:
+        self._log("run")
+        assert self.case is not None, "run before open"
+        fault = self._faults_at("run")
+        steps = calls * self.case.get("steps_per_call", 1)
+        seconds = [self._round() * steps for _ in range(rounds)]
+        if fault in ("nan", "zero"):
+            seconds[-1] = float("nan") if fault == "nan" else 0.0
+        kept = self.case.get("keeps_calls", self.case.get("path") == "predict" and self.case.get("batch") == 1)
+        call_seconds = [value / calls for value in seconds for _ in range(calls)] if kept else []
+        return {"seconds": seconds, "call_seconds": call_seconds, "traces": self.entry["traces"]}
+
+    def close(self) -> None:
+        self._log("close")
+        if self.case is not None:
+            self._faults_at("close")
+        self.case, self.key = None, ""
+
+    def _noise(self, sd: float) -> float:
+        return self.random.lognormvariate(0, sd) if sd else 1.0
+
+    def _round(self) -> float:
+        """Seconds per step in the next round."""
+        left = max(0.0, 1 - self.rounds / self.entry["drift_rounds"])
+        self.rounds += 1
+        return float(self.seconds_per_step * (1 + self.entry["drift"] * left) * self._noise(self.entry["noise"]))
+
+    def _faults_at(self, op: str) -> str | None:
+        """Does the case's fault where it is due here; returns its name."""
+        if self.entry["fault"] is None or self.entry["fault_at"] != op:
+            return None
+        self._fault(self.entry["fault"], self.entry["stderr"])
+        return str(self.entry["fault"])
+
+    def _fault(self, fault: str, stderr: str) -> None:
+        if stderr:
+            print(stderr, file=sys.stderr, flush=True)
+        if fault == "crash":
+            os._exit(3)
+        if fault == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if fault == "segfault":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if fault == "hang":
+            threading.Event().wait()
+        if fault == "exception":
+            raise RuntimeError("the fake engine's exception")
+        if fault == "problem":
+            raise Problem("oracle", "the outputs are 0.3 apart, tolerated are 1e-05")
+        if fault == "import":
+            raise ModuleNotFoundError("No module named 'tensorflow'")
+        if fault == "print":
+            print("a library wrote this to stdout", flush=True)
+            os.write(1, b"and native code this\n")
+
+
+class NonsenseChannel:
+    """Lays the fault ``nonsense`` over a channel: the reply is no reply."""
+
+    def __init__(self, channel: Any, engine: FakeEngine) -> None:
+        self._channel = channel
+        self._engine = engine
+
+    def send(self, reply: Any) -> None:
+        engine = self._engine
+        nonsense = engine.case is not None and engine.entry["fault"] == "nonsense"
+        self._channel.send(["nonsense"] if nonsense else reply)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._channel, name)
+
+    def __iter__(self) -> Any:
+        return iter(self._channel)
+
+
+def serve(channel: Any) -> None:
+    engine = FakeEngine()
+    worker.serve(NonsenseChannel(channel, engine), engine)

@@ -1,0 +1,126 @@
+"""A throw-away checkout around the real plugin, with fake cases and the fake worker."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fake_suite import CHECKOUT
+
+CONFTEST = """
+from pathlib import Path
+from tests.fake_suite import suite
+
+pytest_plugins = ["perf.harness.plugin"]
+
+def pytest_perf_suite(request):
+    return suite(request, Path(__file__).parent)
+"""
+
+
+#: Folders of baselines that tests have made, by number of runs.
+_BASELINES: dict[int, Path] = {}
+
+
+class Project:
+    """Runs ``pytest perf`` and ``python -m perf`` as a user would, each in a process of its own."""
+
+    def __init__(self, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, session_folder: Path) -> None:
+        self.pytester = pytester
+        self._session_folder = session_folder
+        self.path = pytester.path
+        monkeypatch.setenv("PYTHONPATH", str(CHECKOUT))
+        monkeypatch.setenv("FAKE_WORKER_SCRIPT", str(self.path / "script.json"))
+        monkeypatch.delenv("LSTM_PERF_SLOWDOWN", raising=False)
+        monkeypatch.delenv("CI", raising=False)
+        (self.path / "conftest.py").write_text(CONFTEST)
+        (self.path / "perf").mkdir()
+        for file in ("test_layer.py", "test_model.py"):
+            shutil.copy(CHECKOUT / "perf" / file, self.path / "perf" / file)
+        (self.path / "pytest.ini").write_text("[pytest]\nstrict = true\nfilterwarnings = error\n")
+        self.cases("forward/alpha", "forward/beta", "fit/alpha")
+        self.script()
+
+    def cases(self, *names: str, skipped: dict[str, str] | None = None) -> None:
+        """What the suite holds from now on."""
+        (self.path / "suite.json").write_text(json.dumps({"cases": names, "skipped": skipped or {}}))
+
+    def script(self, **entries: Any) -> None:
+        """What the fake worker does from now on; a little noise unless told otherwise."""
+        default = {"noise": 0.01, "process_noise": 0.005, **entries.pop("default", {})}
+        script = {"seed": self._next_seed(), "default": default, **entries}
+        (self.path / "script.json").write_text(json.dumps(script))
+        (self.path / "script.json.log").unlink(missing_ok=True)
+
+    def _next_seed(self) -> int:
+        self._seed = getattr(self, "_seed", 0) + 1
+        return self._seed
+
+    def opened(self) -> int:
+        """How many times a worker was asked to open a case since the last :meth:`script`."""
+        log = self.path / "script.json.log"
+        return log.read_text().count(" open ") if log.exists() else 0
+
+    def run(self, *args: str) -> pytest.RunResult:
+        """``pytest perf <args>``."""
+        return self.pytester.runpytest_subprocess("perf", "-p", "no:cacheprovider", *args)
+
+    def save(self, name: str = "run", *args: str, **script: Any) -> pytest.RunResult:
+        """A saved run with fresh noise."""
+        self.script(**script)
+        return self.run(f"--benchmark-save={name}", *args)
+
+    def promote(self, *args: str) -> subprocess.CompletedProcess[str]:
+        """``python -m perf promote <args>`` in this project."""
+        storage = ["--storage", str(self.path / ".benchmarks"), "--baselines", str(self.baselines)]
+        command = [sys.executable, "-m", "perf", "promote", *args, "--reason", "test", *storage]
+        return subprocess.run(command, cwd=self.path, env=dict(os.environ), capture_output=True, text=True, check=False)
+
+    def with_baseline(self, runs: int = 3) -> None:
+        """Saved and promoted runs of unchanged code; made once a session, since they are the same for all tests."""
+        made = _BASELINES.get(runs)
+        if made is None:
+            self._make_baseline(runs)
+            made = _BASELINES[runs] = self._session_folder / f"baseline-of-{runs}"
+            shutil.copytree(self.path / ".benchmarks", made / ".benchmarks")
+            shutil.copytree(self.baselines, made / "perf" / "baselines")
+        shutil.copytree(made, self.path, dirs_exist_ok=True)
+        self.script()
+
+    def _make_baseline(self, runs: int) -> None:
+        for _ in range(runs):
+            result = self.save()
+            assert result.ret == 0, result.stdout.str()
+        done = self.promote(*(str(number) for number in range(1, runs + 1)))
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    @property
+    def baselines(self) -> Path:
+        return self.path / "perf" / "baselines"
+
+    @property
+    def baseline(self) -> Path:
+        """The one baseline file."""
+        (file,) = self.baselines.glob("*.json")
+        return file
+
+    @property
+    def saved(self) -> list[Path]:
+        """The saved runs, oldest first."""
+        return sorted(self.path.glob(".benchmarks/*/*.json"))
+
+
+def refused(result: pytest.RunResult) -> str:
+    """Asserts a refusal before measuring (exit 4, one paragraph, no traceback) and returns what was said."""
+    text = result.stdout.str() + result.stderr.str()
+    assert result.ret == 4, text
+    assert "Traceback" not in text
+    assert "INTERNALERROR" not in text
+    return " ".join(text.split())
