@@ -19,6 +19,15 @@ TOLERANCE = {
     Precision.MIXED_BFLOAT16: 3e-2,
 }
 
+#: How much further gradients may be off in reduced precision: they pass the rounding of the forward and of the backward
+#: pass, and sum over all samples and steps. Seen on CPUs, loop and xla, over eight workloads: float16 up to 1.9e-2,
+#: bfloat16 up to 8.1e-2 (both relu); a wrong gate order, a missing mask or bias, exchanged states: 0.3 and more.
+GRADIENT_FACTOR = {
+    Precision.FLOAT32: 1.0,
+    Precision.MIXED_FLOAT16: 5.0,
+    Precision.MIXED_BFLOAT16: 5.0,
+}
+
 #: A gradient tensor is compared on its own scale, so that a fault in a small tensor (a bias, the first layer) cannot
 #: hide behind a large one; but never on less than this share of the largest tensor's, since what cancels to almost
 #: nothing is rounding in every arithmetic.
@@ -33,37 +42,43 @@ class Agreement:
     """Differences relative to the oracle's scale, ``None`` where the path yields no such numbers, ``inf`` for
     not-a-number or a wrong shape.
 
-    ``probe`` holds up to 16 numbers at fixed, spread positions of the framework's result. ``worst`` names what
-    differed most, in words.
+    ``tolerance`` is that of the outputs; gradients have ``gradient_factor`` times it. ``probe`` holds up to 16 numbers
+    at fixed, spread positions of the framework's result. ``worst`` names what differed most, in words.
     """
 
     output_error: Optional[float]
     gradient_error: Optional[float]
     tolerance: float
     probe: tuple[float, ...]
+    gradient_factor: float = 1.0
     worst: str = ""
 
     @property
     def agrees(self) -> bool:
         """Within tolerance wherever there was something to compare."""
-        return all(error <= self.tolerance for error in (self.output_error, self.gradient_error) if error is not None)
+        if self.output_error is not None and not self.output_error <= self.tolerance:
+            return False
+        return self.gradient_error is None or self.gradient_error <= self.gradient_factor * self.tolerance
 
     @property
     def message(self) -> str:
         """One paragraph for a person: what differs, by how much, and what that may mean."""
-        found = [
-            f"{name} differ from the float64 reference by {error:.1e} of their scale"
-            for name, error in (("outputs", self.output_error), ("gradients", self.gradient_error))
+        compared = (
+            ("outputs", self.output_error, self.tolerance),
+            ("gradients", self.gradient_error, self.gradient_factor * self.tolerance),
+        )
+        found = " and ".join(
+            f"{name} differ from the float64 reference by {error:.1e} of their scale (tolerance {bound:.0e})"
+            for name, error, bound in compared
             if error is not None
-        ]
+        )
         if not found:
             return "There is no reference for this case's numbers."
-        bound = f"tolerance {self.tolerance:.0e}"
         if self.agrees:
-            return f"{' and '.join(found)} ({bound})."
+            return f"{found}."
         return (
-            f"{' and '.join(found)}, beyond the {bound}. Worst: {self.worst}. The framework computes something else "
-            "than an LSTM with these weights: look for a changed gate order, mask, state or activation."
+            f"{found}: beyond the tolerance. Worst: {self.worst}. What ran is not the LSTM of these weights: look for "
+            "a changed gate order, mask, state or activation."
         )
 
 

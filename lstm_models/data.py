@@ -67,13 +67,15 @@ def weights(workload: Workload) -> list[Array]:
 def weights_like(workload: Workload, shapes: Sequence[Sequence[int]]) -> list[Array]:
     """Weights for a builder's model, one array per shape, float32, scaled as :func:`weights` scales a kernel."""
     random = _random(workload, "weights")
-    return [_glorot(random, tuple(shape)) if len(shape) > 1 else _uniform(random, tuple(shape), 0.1) for shape in shapes]
+    found = [tuple(shape) for shape in shapes]
+    return [_glorot(random, shape) if len(shape) > 1 else _uniform(random, shape, 0.1) for shape in found]
 
 
 def dataset(workload: Workload, batch: int, batches: int) -> Dataset:
     """``batches`` batches of ``batch`` samples for a workload of kind stack or encoder-decoder.
 
-    The first batches are the same however many there are. Masked workloads have lengths drawn from timesteps/2 to timesteps; the rest of a sample is 0, at its start or end.
+    The first batches are the same however many there are. Masked workloads have lengths drawn from timesteps/2 to
+    timesteps; the rest of a sample is 0, at its start or end.
     """
     if workload.kind == "encoder-decoder":
         return _translations(workload, batch * batches)
@@ -128,10 +130,7 @@ def _padded(random: Any, array: Array, mask: str) -> Array:
     samples, timesteps = array.shape[:2]
     lengths = random.randint((timesteps + 1) // 2, timesteps + 1, samples)
     steps = np.arange(timesteps)
-    if mask == "right":
-        kept = steps[None, :] < lengths[:, None]
-    else:
-        kept = steps[None, :] >= (timesteps - lengths)[:, None]
+    kept = steps < lengths[:, None] if mask == "right" else steps >= (timesteps - lengths)[:, None]
     return array * kept.reshape(kept.shape + (1,) * (array.ndim - 2)).astype(array.dtype)
 
 

@@ -117,7 +117,8 @@ def decode(built: Built, source: Array, batch: int, tokens: int) -> list[Array]:
 
     The decoder starts from the encoder's h and c; each token is the likeliest one, and is fed back with the states.
     """
-    assert built.encoder is not None and built.decoder is not None
+    assert built.encoder is not None
+    assert built.decoder is not None
     states = built.encoder.predict(source, batch_size=batch, verbose=0)
     token = np.full((len(source), 1), START, np.int32)
     distributions = []

@@ -75,7 +75,7 @@ def breaks_cudnn(workload: Workload) -> str:
     Source: ``_assert_valid_mask`` in keras/src/backend/tensorflow/rnn.py (Keras 3; Keras 2 fell back instead).
     """
     if workload.mask == "left":
-        return 'mask = "left": cuDNN takes padding at the end only, and Keras 3 fails at run time on padding at the start'
+        return 'mask = "left": cuDNN takes padding at the end only; Keras 3 fails at run time on padding at the start'
     return ""
 
 
@@ -96,13 +96,17 @@ def unavailable(case: Case) -> Optional[str]:
     if workload.kind == "saved" and kernel in (Kernel.UNROLLED, Kernel.CUDNN):
         return f"{kernel}: a saved model is timed as auto, loop or xla; its layers were made before this suite saw them"
     if workload.kind == "saved" and case.precision is not Precision.FLOAT32:
-        return f"{case.precision}: a saved model keeps the precision that it was saved with; it is measured once, as float32"
+        return f"{case.precision}: a saved model keeps the precision it was saved with; it is measured once, as float32"
     if kernel is Kernel.UNROLLED:
         return _not_unrolled(workload)
     return None
 
 
 def _not_unrolled(workload: Workload) -> Optional[str]:
+    sequences = workload.return_sequences or workload.layers > 1
+    if workload.mask != "none" and workload.bidirectional and sequences:
+        # keras/src/backend/tensorflow/rnn.py, rnn(): the mask that zeroes the outputs is not turned with go_backwards.
+        return "unrolled: Keras zeroes the wrong steps of a masked backward layer, so it computes something else"
     if not workload.timesteps:
         return "unrolled: a builder's workload needs timesteps for it, since an unrolled graph has a fixed length"
     cells = workload.timesteps * workload.layers * (2 if workload.bidirectional else 1)

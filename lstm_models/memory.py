@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import pathlib
@@ -13,10 +14,8 @@ _SELF = pathlib.Path("/proc/self")
 def trim() -> None:
     """Give back what is free already, so that it is not mistaken for what comes next."""
     gc.collect()
-    try:
+    with contextlib.suppress(OSError, AttributeError):  # where it is not glibc
         ctypes.CDLL(None).malloc_trim(0)
-    except (OSError, AttributeError):
-        pass  # not glibc
 
 
 def reset_peak() -> bool:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import importlib
 from typing import Any, Callable, Optional
 
-from lstm_models import data, kernels, keras_layers
+from lstm_models import data, keras_layers, kernels
 from lstm_models.problem import Problem
 from lstm_models.words import Kernel
 from lstm_models.workloads import Workload

@@ -1,13 +1,14 @@
 """The worker's side of the protocol: one request, one reply, builtins only.
 
-The harness starts a process with ``from lstm_models import worker; worker.serve(channel)``. Requests are dicts with
-``op``: ``describe``, ``warm_up``, ``open``, ``run``, ``close``. Replies are ``{"ok": True, ...}`` or
+The harness starts a process with ``import lstm_models.worker; lstm_models.worker.serve(channel)``. Requests are
+dicts with ``op``: ``describe``, ``warm_up``, ``open``, ``run``, ``close``. Replies are ``{"ok": True, ...}`` or
 ``{"ok": False, "stage": ..., "message": ...}``. Nothing of a request ends the loop; a closed channel, ``None`` and
 ``SystemExit`` do.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import signal
 import sys
@@ -97,7 +98,5 @@ def _tie_to_parent() -> None:
     """Die with the harness, however it ends; leave Ctrl-C to it, else a worker that stops first looks crashed."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    try:
+    with contextlib.suppress(ValueError):  # not the main thread: Ctrl-C does not come here
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    except ValueError:
-        pass  # not the main thread: Ctrl-C does not come here

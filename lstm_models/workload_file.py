@@ -55,16 +55,17 @@ class Rule:
         elif self.type is float:
             if type(value) in (int, float) and self.below is not None and self.least <= value < self.below:
                 return float(value)
-        elif type(value) is self.type:  # not isinstance: true is an int
-            if self.choices:
-                if value in self.choices:
-                    return value
-            elif self.type is str:
-                if value.strip():
-                    return value
-            elif self.type is bool or value >= self.least:
-                return value
+        elif type(value) is self.type and self._holds(value):  # not isinstance: true is an int
+            return value
         raise ValueError(value)
+
+    def _holds(self, value: Any) -> bool:
+        """Whether a value of the right type, but no list and no fraction, is allowed."""
+        if self.choices:
+            return value in self.choices
+        if self.type is str:
+            return bool(value.strip())
+        return self.type is bool or bool(value >= self.least)
 
 
 RULES: Mapping[str, Rule] = {

@@ -18,7 +18,7 @@ from perf.harness.records import CaseSpec
 from perf.harness.replay import Measured
 from perf.harness.report.progress import ProgressLine
 from perf.harness.report.session import header_lines, summary_lines
-from perf.harness.saving import WholeFileStorage, update_json
+from perf.harness.saving import WholeFileStorage, keep_quiet_about_nothing, update_json
 from perf.harness.session import Session
 from perf.harness.settle import NOT_GREEN
 
@@ -162,6 +162,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[
     finished = exitstatus == pytest.ExitCode.OK and not perf_options.collects_only(session.config)
     if perf is not None and finished and (reasons := perf.reasons_not_green()):
         _not_green(session, "\n".join(reasons))
+    if perf is not None:
+        keep_quiet_about_nothing(session.config._benchmarksession)  # type: ignore[attr-defined]
     yield
 
 

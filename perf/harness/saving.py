@@ -37,6 +37,16 @@ class WholeFileStorage(FileStorage):
             self.saved = path
 
 
+def keep_quiet_about_nothing(benchmarks: Any) -> None:
+    """Asks for no file where no test came to its benchmark (Ctrl-C, all skipped, ``-x``).
+
+    pytest-benchmark would warn that there is nothing to save, which is a traceback where warnings are errors; what
+    happened is said already.
+    """
+    if not benchmarks.benchmarks:
+        benchmarks.save = benchmarks.autosave = benchmarks.json = None
+
+
 def update_json(output_json: dict[str, Any], session: Session) -> None:
     """Adds this suite's block to pytest-benchmark's JSON and makes all of it plain, finite JSON values."""
     assert session.blocks is not None
