@@ -55,7 +55,7 @@ class Options:
             timeout_seconds=get("perf_timeout"),
             seed=get("perf_seed"),
             compare=compare,
-            saves=bool(get("benchmark_save") or get("benchmark_autosave") or get("benchmark_json")),
+            saves=bool(get("benchmark_save") or get("benchmark_autosave")),
         )
 
 

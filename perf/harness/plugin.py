@@ -199,7 +199,9 @@ def pytest_terminal_summary(
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """A finished session needs its journal no more; an interrupted one keeps it."""
+    """A finished session needs its journal no more; where the run was to be saved and was not, it stays."""
     perf = config.stash.get(SESSION, None)
-    if perf is not None and perf.journal is not None and perf.measured is not None:
+    if perf is None or perf.journal is None or perf.measured is None:
+        return
+    if config._benchmarksession.storage.saved or not perf.prepared.options.saves:  # type: ignore[attr-defined]
         perf.journal.discard()

@@ -29,8 +29,10 @@ def header_lines(session: Session) -> list[str]:
 def summary_lines(reporter: pytest.TerminalReporter, session: Session, *, saved: Path | None) -> None:
     """Tables and summary, and where the run is kept."""
     parts = [*_skipped(session)]
-    if session.measured is None and session.journal is not None:
+    if session.journal is not None and session.measured is None:
         parts.append(f"Interrupted. What was measured so far is kept in {_shown(session.journal.path)}.")
+    elif session.journal is not None and session.prepared.options.saves and saved is None:
+        parts.append(f"The run was not saved. What was measured is kept in {_shown(session.journal.path)}.")
     if session.results:
         parts += _measured(session, saved)
     if parts:
