@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-from typing import Any
+from typing import Any, Mapping
 
 _PREFIXES = ("TF_", "KERAS_", "XLA_", "OMP_", "LSTM_PERF_")
+#: Terraform shares the prefix; its variables are paths and secrets that do nothing to TensorFlow.
+_TERRAFORM = ("TF_CLI_", "TF_VAR_", "TF_TOKEN_", "TF_DATA_DIR", "TF_WORKSPACE", "TF_PLUGIN_")
 
 
 def describe() -> dict[str, Any]:
@@ -16,8 +18,17 @@ def describe() -> dict[str, Any]:
         "versions": _versions(),
         "packages": _packages(),
         "settings": _settings(),
-        "variables": {name: value for name, value in sorted(os.environ.items()) if name.startswith(_PREFIXES)},
+        "variables": variables(os.environ),
         "devices": _devices(),
+    }
+
+
+def variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables that steer TensorFlow, Keras, XLA, OpenMP or this suite, by name."""
+    return {
+        name: value
+        for name, value in sorted(environ.items())
+        if name.startswith(_PREFIXES) and not name.startswith(_TERRAFORM)
     }
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import importlib
+import textwrap
 from dataclasses import dataclass, replace
 from typing import Any, Iterator, Optional
 
@@ -36,6 +38,8 @@ class Choice:
     def words(self) -> str:
         """What then runs: a graph under XLA is no longer the loop that was traced."""
         runs = "xla" if self.jit_compile and self.kernel != "cudnn" else self.kernel
+        if keras_layers.is_keras_2():
+            return f"{runs:<9} Keras 2 uses XLA only when it is told to"
         return f"{runs:<9} jit_compile='auto' resolves to {self.jit_compile}"
 
 
@@ -155,8 +159,6 @@ def _lstm_configs(node: Any) -> Iterator[dict[str, Any]]:
 
 def refused_mask(workload: Workload, model: Any) -> str:
     """Keras's own run-time check of a mask for cuDNN, on the workload's data; its message, empty where it passes."""
-    import importlib
-
     import tensorflow as tf
 
     if workload.mask == "none":
@@ -196,7 +198,8 @@ def text(found: Explanation, asked: Optional[str] = None) -> str:
         lines.append(f"  {host + ', ' + mode:<32} {choice.words}")
     lines.append("")
     on_gpu = [choice.kernel for (device, _), choice in found.choices.items() if device == "gpu"]
-    lines += _why(found, on_gpu)
+    for paragraph in _why(found, on_gpu):
+        lines += textwrap.wrap(paragraph, 100)
     lines.append("Found by tracing, the GPU's choices with Keras told that there is a GPU; no GPU was used.")
     return "\n".join(lines)
 
@@ -211,11 +214,14 @@ def _why(found: Explanation, on_gpu: list[str]) -> list[str]:
     elif found.blocking:
         lines.append("What keeps cuDNN away: " + "; ".join(found.blocking) + ".")
         lines.append("With Keras's default for it, all else left as it is, the same layers go to cuDNN.")
+    elif keras_layers.is_keras_2() and found.workload.mask != "none":
+        lines.append("Keras 2 has both in its graph and looks at each mask: right padding goes to cuDNN, others loop.")
     elif found.not_lstm:
         lines.append(f"{found.not_lstm} recurrent layer(s) are no keras.layers.LSTM; only that can go to cuDNN.")
     else:
         lines.append("No single setting of the LSTM layers was found that keeps cuDNN away.")
-    if "cudnn" not in on_gpu and not found.choices["gpu", "training"].jit_compile:
+    picked = any("cudnn" in kernel for kernel in on_gpu)
+    if not picked and not keras_layers.is_keras_2() and not found.choices["gpu", "training"].jit_compile:
         lines.append(
             "And it is neither cuDNN nor XLA: Keras leaves jit_compile='auto' off all the same, as if the layer went "
             "to cuDNN. use_cudnn=False with jit_compile=True gives XLA."

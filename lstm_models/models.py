@@ -162,7 +162,8 @@ def _encoder_decoder(workload: Workload, lstm: Callable[..., Any]) -> _Network:
     model = keras().Model([source, target], head(sequence))
 
     token = keras().Input((1,), dtype="int32")
-    given = [keras().Input((workload.units,), dtype="float32") for _ in ("h", "c")]
+    # In the encoder's own precision: Keras 2 does not cast the states that a layer is given.
+    given = [keras().Input((workload.units,), dtype=state.dtype) for state in states]
     sequence, *after = decoder_lstm(decoder_embedding(token), initial_state=given)
     return _Network(
         model=model,

@@ -6,15 +6,18 @@ random masks cannot be matched, so dropout cases are compared without them.
 
 from __future__ import annotations
 
+import functools
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator, Optional, Sequence
+from typing import Any, Callable, Iterator, Optional, Sequence, TypeVar
 
 import numpy as np
 
-from lstm_models.oracle_layers import LSTMWeights, Tape, lstm_backward, lstm_forward, sigmoid
+from lstm_models.oracle_layers import LSTMGradients, LSTMWeights, Tape, lstm_backward, lstm_forward, sigmoid
 from lstm_models.workloads import Workload
 
 Array = np.ndarray[Any, Any]
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -98,18 +101,20 @@ class Stack:
         tapes: list[list[Tape]] = []
         for at, directions in enumerate(self._layers):
             sequences = at + 1 < len(self._layers) or workload.return_sequences
+            run = functools.partial(
+                lstm_forward,
+                values,
+                activation=workload.activation,
+                mask=mask,
+                zero_masked=self._zero_masked or (sequences and len(directions) == 2),
+            )
             tapes.append(
-                [
-                    lstm_forward(
-                        values,
-                        weights,
-                        activation=workload.activation,
-                        mask=mask,
-                        go_backwards=direction == 1,
-                        zero_masked=self._zero_masked or (sequences and len(directions) == 2),
-                    )
-                    for direction, weights in enumerate(directions)
-                ]
+                _side_by_side(
+                    [
+                        functools.partial(run, weights, go_backwards=direction == 1)
+                        for direction, weights in enumerate(directions)
+                    ]
+                )
             )
             parts = [tape.sequence[:, ::-1] if tape.go_backwards else tape.sequence for tape in tapes[-1]]
             # Without sequences every direction gives its own final h, whatever stands at masked steps.
@@ -136,19 +141,24 @@ class Stack:
 
 def _pull_layer(tapes: Sequence[Tape], gradient: Array, sequences: bool) -> tuple[Array, list[Array]]:
     """Gradients of the layer's inputs and weights; ``gradient`` is that of its concatenated directions."""
-    below: Optional[Array] = None
-    found: list[Array] = []
     parts = np.split(gradient, len(tapes), axis=-1)
-    for at, tape in enumerate(tapes):
-        part = parts[at]
+
+    def pull(tape: Tape, part: Array) -> LSTMGradients:
         if sequences:
-            pulled = lstm_backward(tape, sequence=part[:, ::-1] if tape.go_backwards else part)
-        else:
-            pulled = lstm_backward(tape, states=(part, np.zeros_like(part)))
-        below = pulled.inputs if below is None else below + pulled.inputs
-        found += pulled.weights
-    assert below is not None
-    return below, found
+            return lstm_backward(tape, sequence=part[:, ::-1] if tape.go_backwards else part)
+        return lstm_backward(tape, states=(part, np.zeros_like(part)))
+
+    pulled = _side_by_side([functools.partial(pull, tape, parts[at]) for at, tape in enumerate(tapes)])
+    below = sum((one.inputs for one in pulled[1:]), pulled[0].inputs)
+    return below, [tensor for one in pulled for tensor in one.weights]
+
+
+def _side_by_side(calls: Sequence[Callable[[], _T]]) -> list[_T]:
+    """The two directions of a layer in two threads: NumPy lets others run while it computes."""
+    if len(calls) == 1:
+        return [calls[0]()]
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [done.result() for done in [pool.submit(call) for call in calls]]
 
 
 class EncoderDecoder:

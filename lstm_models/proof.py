@@ -102,6 +102,7 @@ def evidence_of(counts: Counts) -> dict[str, str]:
         "loops": _number(counts, *_LOOPS),
         "matrix_products": sum(n for (op, _), n in counts.ops.items() if "MatMul" in op),
         "xla_calls": sum(counts.compiled.values()),
+        "xla_matrix_products": sum(n for (op, _), n in counts.compiled_ops.items() if "MatMul" in op),
     }
     return {name: str(number) for name, number in names.items()}
 

@@ -32,27 +32,29 @@ class Counts:
         self.compiled.update(other.compiled)
 
 
-def count_graph(graph: Any, library: Iterable[Any] = (), prefer: str = "CPU") -> Counts:
-    """Counts for a GraphDef and all functions it reaches.
+def count_graph(graph: Any, library: Iterable[Any] = (), prefer: Optional[str] = None) -> Counts:
+    """Counts for a GraphDef and all functions it reaches; what has no device of its own has its caller's.
 
-    ``library``: further FunctionDefs to look up names in. ``prefer``: CPU or GPU; where a function stands for several
-    implementations (Keras 2: ``api_implements``), the one that TensorFlow's implementation selector takes there.
+    ``library``: further FunctionDefs to look up names in. ``prefer``: CPU or GPU, for a graph that was traced and not
+    run; where a function stands for several implementations (Keras 2: ``api_implements``), the one is counted that
+    TensorFlow's implementation selector takes there. A graph that was run already names the one that ran.
     """
     functions = {function.signature.name: function for function in [*library, *graph.library.function]}
     counts = Counts()
-    pending: list[tuple[Any, bool]] = [(graph.node, False)]
+    pending: list[tuple[Any, str, bool]] = [(graph.node, "", False)]
     while pending:
-        nodes, inside = pending.pop()
+        nodes, place, inside = pending.pop()
         for node in nodes:
+            device = node.device or place
             compiled = inside or must_compile(node)
             if compiled and not inside:
-                counts.compiled[node.device] += 1
+                counts.compiled[device] += 1
             else:
-                (counts.compiled_ops if inside else counts.ops)[node.op, node.device] += 1
+                (counts.compiled_ops if inside else counts.ops)[node.op, device] += 1
             for name in _called(node):
                 function = _selected(functions, name, prefer)
                 if function is not None:
-                    pending.append((function.node_def, compiled))
+                    pending.append((function.node_def, device, compiled))
     return counts
 
 
@@ -70,13 +72,23 @@ def _called(node: Any) -> list[str]:
     return names
 
 
-def _selected(functions: dict[str, Any], name: str, prefer: str) -> Optional[Any]:
-    function = functions.get(name)
-    if function is None or "api_implements" not in function.attr:
+def _selected(functions: dict[str, Any], name: str, prefer: Optional[str]) -> Optional[Any]:
+    # The optimiser renames what it specialises, again at every specialisation.
+    function = functions.get(name) or functions.get(name.split("_specialized_for_")[0])
+    if function is None or prefer is None or "api_implements" not in function.attr:
         return function
-    interface = function.attr["api_implements"].s
     for other in functions.values():
-        same = "api_implements" in other.attr and other.attr["api_implements"].s == interface
-        if same and other.attr["api_preferred_device"].s.decode() == prefer:
+        same = other.attr["api_implements"].s == function.attr["api_implements"].s if _has_device(other) else False
+        if same and _pass(other) == _pass(function) and other.attr["api_preferred_device"].s.decode() == prefer:
             return other
     return function
+
+
+def _has_device(function: Any) -> bool:
+    return "api_implements" in function.attr and "api_preferred_device" in function.attr
+
+
+def _pass(function: Any) -> str:
+    """Which of a function's three versions this is: without a gradient, or the forward or backward part of one."""
+    name = str(function.signature.name)
+    return "backward" if "__backward_" in name else "forward" if name.startswith("__forward_") else "inference"

@@ -37,7 +37,7 @@ def hand_written(engine: Engine, calls: int) -> float:
     """What somebody would write by hand around the very same callable."""
     import tensorflow as tf
 
-    call = engine.step.call
+    call = engine._open.step.call
     tf.test.experimental.sync_devices()
     start = time.perf_counter()
     for _ in range(calls):

@@ -58,6 +58,8 @@ class Side:
             "PYTHONHASHSEED": None,
             "PYTHONFAULTHANDLER": "1",  # a crash in native code then says on stderr from where it was called
             "TF_CPP_MIN_LOG_LEVEL": inherited.get("TF_CPP_MIN_LOG_LEVEL", "3"),
+            # NumPy's only: the oracle's many small products took up to 12 times as long on two threads as on one.
+            "OPENBLAS_NUM_THREADS": inherited.get("OPENBLAS_NUM_THREADS", "1"),
         }
         if self.interpreter != sys.executable:
             changes["PYTHONHOME"] = None  # belongs to the caller's interpreter, another one does not start with it

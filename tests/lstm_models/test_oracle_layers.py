@@ -149,20 +149,16 @@ def test_layer_is_keras_layer(option: str, mask: str, started: bool) -> None:
     marked = None if MASKS[mask] is None else tf.constant(MASKS[mask])
     watched = [given] + [variable.value for variable in layer.trainable_variables] + (start or [])
 
-    @tf.function(reduce_retracing=True)
-    def run() -> Any:
-        with tf.GradientTape() as tape:
-            tape.watch([given, *(start or [])])
-            sequence, h, c = layer(given, mask=marked, initial_state=start)
-            total = (
-                tf.reduce_sum(sequence * slope["sequence"].astype(np.float32))
-                + tf.reduce_sum(sequence[:, -1] * slope["last"].astype(np.float32))
-                + tf.reduce_sum(h * slope["states"][0].astype(np.float32))
-                + tf.reduce_sum(c * slope["states"][1].astype(np.float32))
-            )
-        return sequence, h, c, tape.gradient(total, watched)
-
-    sequence, h, c, gradients = run()
+    with tf.GradientTape() as recorded:
+        recorded.watch([given, *(start or [])])
+        sequence, h, c = layer(given, mask=marked, initial_state=start)
+        total = (
+            tf.reduce_sum(sequence * slope["sequence"].astype(np.float32))
+            + tf.reduce_sum(sequence[:, -1] * slope["last"].astype(np.float32))
+            + tf.reduce_sum(h * slope["states"][0].astype(np.float32))
+            + tf.reduce_sum(c * slope["states"][1].astype(np.float32))
+        )
+    gradients = recorded.gradient(total, watched)
     tape = lstm_forward(
         inputs, weights, activation=options.get("activation", "tanh"), mask=MASKS[mask],
         go_backwards=options.get("go_backwards", False), initial=initial,

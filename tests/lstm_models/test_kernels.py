@@ -1,0 +1,90 @@
+"""Which cases cannot exist, and why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lstm_models import kernels, workloads
+from lstm_models.words import Device, Kernel, Precision
+from lstm_models.workloads import Workload
+from tests.lstm_models import tiny
+
+FEATURES = tiny.FEATURES
+
+
+def test_settings_leave_nothing_to_chance_but_in_auto() -> None:
+    for kernel in Kernel:
+        found = kernels.settings(kernel)
+        left = [found.use_cudnn is None, found.unroll is None, found.jit_compile == "auto"]
+        assert left == [kernel is Kernel.AUTO] * 3
+    assert kernels.settings(Kernel.XLA).jit_compile is True
+    assert kernels.settings(Kernel.XLA).use_cudnn is False
+    assert kernels.settings(Kernel.UNROLLED).unroll is True
+    assert kernels.settings(Kernel.CUDNN).use_cudnn is True
+
+
+def test_the_proof_must_find_the_kernel_that_was_asked_for() -> None:
+    for kernel in Kernel:
+        expected = None if kernel is Kernel.AUTO else str(kernel)
+        assert kernels.expected(tiny.case(FEATURES, kernel=kernel)) == expected
+
+
+def test_all_but_cudnn_exist_on_the_cpu() -> None:
+    for workload in workloads.builtin().values():
+        for kernel in (Kernel.AUTO, Kernel.LOOP, Kernel.XLA):
+            assert kernels.unavailable(tiny.case(workload, kernel=kernel)) is None
+        assert kernels.unavailable(tiny.case(workload, kernel=Kernel.CUDNN)) == (
+            "cudnn on cpu: cuDNN runs on NVIDIA GPUs only"
+        )
+
+
+@pytest.mark.parametrize(
+    ("workload", "kernel", "words"),
+    [
+        pytest.param(replace(FEATURES, recurrent_dropout=0.2), Kernel.CUDNN, "recurrent_dropout = 0.2"),
+        pytest.param(replace(FEATURES, activation="relu"), Kernel.CUDNN, 'activation = "relu"'),
+        pytest.param(replace(FEATURES, use_bias=False), Kernel.CUDNN, "use_bias = false"),
+        pytest.param(replace(FEATURES, mask="left"), Kernel.CUDNN, 'mask = "left"'),
+        pytest.param(replace(FEATURES, mask="left"), Kernel.AUTO, "auto on gpu picks cuDNN"),
+        pytest.param(replace(FEATURES, timesteps=201), Kernel.UNROLLED, "201 cells"),
+        pytest.param(replace(FEATURES, timesteps=60, layers=2, bidirectional=True), Kernel.UNROLLED, "240 cells"),
+        pytest.param(replace(tiny.CHATBOT, timesteps=101), Kernel.UNROLLED, "202 cells"),
+        pytest.param(replace(FEATURES, mask="left", layers=2, bidirectional=True), Kernel.UNROLLED, "wrong steps"),
+        pytest.param(Workload("b", "", kind="builder", builder="a:b"), Kernel.UNROLLED, "needs timesteps"),
+        pytest.param(Workload("s", "", kind="saved", saved="m.keras"), Kernel.UNROLLED, "auto, loop or xla"),
+        pytest.param(Workload("s", "", kind="saved", saved="m.keras"), Kernel.CUDNN, "auto, loop or xla"),
+    ],
+)
+def test_what_cannot_exist_on_a_gpu_host_says_why(workload: Workload, kernel: Kernel, words: str) -> None:
+    reason = kernels.unavailable(tiny.case(workload, kernel=kernel, device=Device.GPU))
+    assert reason is not None
+    assert words in reason
+
+
+@pytest.mark.parametrize(
+    ("workload", "kernel"),
+    [
+        pytest.param(FEATURES, Kernel.CUDNN, id="plain"),
+        pytest.param(replace(FEATURES, dropout=0.2), Kernel.CUDNN, id="dropout keeps cuDNN"),
+        pytest.param(replace(FEATURES, mask="right"), Kernel.CUDNN, id="padding at the end"),
+        pytest.param(replace(FEATURES, bidirectional=True), Kernel.CUDNN, id="bidirectional"),
+        pytest.param(replace(FEATURES, stateful=True), Kernel.CUDNN, id="stateful"),
+        pytest.param(replace(FEATURES, mask="left", activation="relu"), Kernel.AUTO, id="left mask off cuDNN anyway"),
+        pytest.param(replace(FEATURES, mask="left"), Kernel.LOOP, id="left mask in a loop"),
+        pytest.param(FEATURES, Kernel.XLA, id="XLA with a layer that could use cuDNN"),
+        pytest.param(replace(FEATURES, timesteps=200), Kernel.UNROLLED, id="longest unrolled"),
+        pytest.param(replace(FEATURES, stateful=True), Kernel.UNROLLED, id="stateful unrolled"),
+    ],
+)
+def test_what_can_exist_is_not_skipped(workload: Workload, kernel: Kernel) -> None:
+    assert kernels.unavailable(tiny.case(workload, kernel=kernel, device=Device.GPU)) is None
+
+
+def test_a_saved_model_is_measured_in_one_precision() -> None:
+    saved = Workload("s", "", kind="saved", saved="m.keras")
+    assert kernels.unavailable(tiny.case(saved)) is None
+    reason = kernels.unavailable(tiny.case(saved, precision=Precision.MIXED_FLOAT16))
+    assert reason is not None
+    assert "the precision it was saved with" in reason
