@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import pathlib
 import re
 from dataclasses import dataclass
@@ -149,7 +150,16 @@ def _table(path: pathlib.Path, name: str, table: Any) -> dict[str, Any]:
         found.update(head="softmax", outputs=found["vocabulary"], return_sequences=True)
     if found["kind"] == "saved":
         found["saved"] = str((path.parent / found["saved"]).resolve())
+        found["digest"] = _digest(where, found["saved"])
     return found
+
+
+def _digest(where: str, saved: str) -> str:
+    """Of a saved model's content, which belongs to what is measured; where the file lies does not."""
+    try:
+        return hashlib.sha256(pathlib.Path(saved).read_bytes()).hexdigest()[:16]
+    except OSError as error:
+        raise WorkloadError(f"{where}: the saved model {saved} cannot be read: {error.strerror}.") from None
 
 
 def _conflict(found: Mapping[str, Any]) -> str:

@@ -28,6 +28,7 @@ class Workload:
     ``head``: ``none``, ``softmax`` (sparse categorical cross-entropy), ``sigmoid`` (binary cross-entropy) or
     ``linear`` (mean squared error).
     ``mask``: ``none``, ``right`` (padding at the end, what cuDNN takes) or ``left`` (what ``pad_sequences`` makes).
+    ``digest`` is that of a saved model's file. A builder's code has none: a changed model shows in its numbers.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Workload:
     batch_sizes: tuple[int, ...] = (1, 32)
     builder: str = ""
     saved: str = ""
+    digest: str = ""
 
     def to_plain(self) -> dict[str, Any]:
         """All fields that define the work, as builtins: not the batch sizes (a case has one) and not the source."""

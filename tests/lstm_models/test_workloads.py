@@ -13,6 +13,7 @@ import pytest
 
 from lstm_models import workload_file, workloads
 from lstm_models.workloads import Workload, WorkloadError
+from tests.lstm_models import tiny
 
 GOOD = {"units": "3", "timesteps": "4", "features": "5"}
 
@@ -56,7 +57,10 @@ def test_a_workload_survives_the_channel() -> None:
 
 
 def test_every_field_has_a_rule_and_every_rule_a_field() -> None:
-    assert set(workload_file.RULES) == {field.name for field in fields(Workload)} - {"name"}
+    assert set(workload_file.RULES) == {field.name for field in fields(Workload)} - {
+        "name",
+        "digest",
+    }  # derived, not written
 
 
 def test_a_users_file_is_read(tmp_path: Path) -> None:
@@ -78,9 +82,27 @@ def test_an_encoder_decoder_ends_in_a_softmax_over_its_vocabulary(tmp_path: Path
 
 def test_builder_and_saved_need_no_kind_and_saved_is_relative_to_the_file(tmp_path: Path) -> None:
     text = table("built", builder='"package.module:build"') + table("stored", saved='"models/mine.keras"')
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "mine.keras").write_bytes(b"weights")
     found = workloads.load(write(tmp_path, text))
     assert (found["built"].kind, found["built"].builder) == ("builder", "package.module:build")
     assert (found["stored"].kind, found["stored"].saved) == ("saved", str(tmp_path / "models" / "mine.keras"))
+
+
+def test_a_saved_models_content_belongs_to_the_case_and_its_place_does_not(tmp_path: Path) -> None:
+    def hash_of(folder: str, content: bytes) -> str:
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.keras").write_bytes(content)
+        (workload,) = workloads.load(write(tmp_path / folder, table("mine", saved='"mine.keras"'))).values()
+        return tiny.case(workload).hash
+
+    assert hash_of("here", b"weights") == hash_of("there", b"weights")
+    assert hash_of("after training", b"other weights") != hash_of("again", b"weights")
+
+
+def test_a_saved_model_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WorkloadError, match=r"\[workload.mine\]: the saved model .*gone.keras cannot be read"):
+        workloads.load(write(tmp_path, table("mine", saved='"gone.keras"')))
 
 
 @pytest.mark.parametrize(
