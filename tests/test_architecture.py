@@ -70,7 +70,7 @@ def test_the_tree_has_no_import_cycle() -> None:
         ("perf.harness.machine", "def f():\n    import tensorflow"),
         ("perf.harness.stats", "import scipy.stats"),
         ("perf.harness.records", "from . import machine"),
-        ("perf.harness.verdict", "from .report import terminal"),
+        ("perf.harness.verdict", "from .report import results"),
         ("lstm_models.case", "from lstm_models.models import build"),
     ],
 )

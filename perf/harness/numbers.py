@@ -61,3 +61,9 @@ def _interval(estimate: Estimate, scale: float, unit: str, digits: int | None = 
     if digits is None:
         digits = decimals(high - low, value)
     return " ".join(f"{value:.{digits}f} {unit} {low:.{digits}f}–{high:.{digits}f}".split())
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 process``, ``3 processes``."""
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{number} {noun if number == 1 else plural}"

@@ -6,7 +6,9 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perf.harness.report import terminal
+from perf.harness.numbers import counted
+from perf.harness.report import comparison as compared
+from perf.harness.report import results
 
 if TYPE_CHECKING:
     import pytest
@@ -20,7 +22,7 @@ def header_lines(session: Session) -> list[str]:
     against = f", against {prepared.baseline.name}" if prepared.baseline else ""
     devices = "+".join(dict.fromkeys(spec.device for spec in prepared.suite.specs))
     return [
-        f"lstm-perf: profile {options.profile} on {devices}, {options.processes} processes, "
+        f"lstm-perf: profile {options.profile} on {devices}, {counted(options.processes, 'process')}, "
         f"margin {options.margin_percent:g} %, seed {session.seed}{against}",
         f"machine: {prepared.machine.id}",
     ]
@@ -51,14 +53,15 @@ def _measured(session: Session, saved: Path | None) -> list[str]:
     parts = []
     if comparison is not None and session.measured is not None:
         prepared = session.prepared
-        parts.append(terminal.comparison_header(comparison, prepared.machine, session.measured.environments))
-    parts.append(terminal.results_table(session.results, comparison))
-    parts.append(terminal.calls_table(session.results))
+        parts.append(compared.comparison_header(comparison, prepared.machine, session.measured.environments))
+    parts.append(results.results_table(session.results))
+    parts.append(results.calls_table(session.results))
     if comparison is not None:
+        parts.append(compared.comparison_table(comparison, session.results))
         run = saved.stem if saved else None
-        parts.append(terminal.summary(comparison, deselected=session.deselected, promote_run=run))
+        parts.append(compared.summary(comparison, deselected=session.deselected, promote_run=run))
     else:
-        parts.append(terminal.measured_summary(session.results))
+        parts.append(results.measured_summary(session.results))
     parts.extend(f"warning: {warning}" for warning in session.prepared.history.warnings)
     if session.journal is not None and session.journal.warning:
         parts.append(f"warning: {session.journal.warning}")

@@ -6,7 +6,8 @@ import pytest
 
 from perf.harness import numbers
 from perf.harness.records import Change
-from perf.harness.report import terminal
+from perf.harness.report import comparison as compared_report
+from perf.harness.report import results as results_report
 from perf.harness.stats import Estimate
 from perf.harness.verdict import Margins, compare
 from tests.harness import makers
@@ -50,7 +51,7 @@ def test_rates_memory_and_ratios():
 
 
 def test_the_table_shows_kernel_times_and_memory():
-    table = terminal.results_table(
+    table = results_report.results_table(
         keyed([makers.result([0.010, 0.0101, 0.0102]), makers.result(0.5, 1, steady=False), makers.failed(2)])
     )
     assert "cpu, float32; 1–3 processes" in table
@@ -64,14 +65,14 @@ def test_the_table_shows_kernel_times_and_memory():
 
 def test_what_cases_do_not_share_stands_in_their_names():
     gpu = makers.result(0.01, 1, spec_changes={"device": "gpu", "precision": "mixed_float16"})
-    table = terminal.results_table(keyed([makers.result(0.01), gpu]))
+    table = results_report.results_table(keyed([makers.result(0.01), gpu]))
     assert "forward w0-b32 cpu float32" in table
     assert "forward w1-b32 gpu mixed_float16" in table
 
 
 def test_a_kernel_that_was_left_to_the_framework_stands_beside_the_one_that_ran():
     auto = makers.result(0.01, spec_changes={"kernel": "auto", "expects_kernel": None})
-    assert "forward w0-b32 auto  loop " in terminal.results_table(keyed([auto]))
+    assert "forward w0-b32 auto  loop " in results_report.results_table(keyed([auto]))
 
 
 def test_tables_fit_the_width():
@@ -82,26 +83,27 @@ def test_tables_fit_the_width():
             for number in range(4)
         ]
     )
-    for line in terminal.results_table(results, compared(list(results.values()))).splitlines():
+    verdicts = compared_report.comparison_table(compared(list(results.values())), results)
+    for line in [*results_report.results_table(results).splitlines(), *verdicts.splitlines()]:
         assert len(line) <= 120, line
 
 
 def test_single_calls_have_percentiles():
     calls = tuple(0.001 * n for n in range(1, 101))
     kept = makers.result([0.01, 0.01], seconds_per_call=calls)
-    table = terminal.calls_table(keyed([kept, makers.result(0.01, 1)]))
+    table = results_report.calls_table(keyed([kept, makers.result(0.01, 1)]))
     assert "200" in table
     assert "50.50 ms" in table
     assert "95.05 ms" in table
     assert "99.01 ms" in table
     assert "w1" not in table
-    assert terminal.calls_table(keyed([makers.result(0.01)])) == ""
+    assert results_report.calls_table(keyed([makers.result(0.01)])) == ""
 
 
 def test_verdicts_stand_in_their_own_table():
     results = [makers.result(0.03), *(makers.result(0.01, number) for number in (1, 2, 3))]
     comparison = compared(results)
-    table = terminal.results_table(keyed(results), comparison)
+    table = compared_report.comparison_table(comparison, keyed(results))
     line = next(line for line in table.splitlines() if "regressed" in line)
     assert "forward w0-b32 loop" in line
     assert "3.0" in line
@@ -111,7 +113,7 @@ def test_verdicts_stand_in_their_own_table():
 
 def test_the_header_names_versions_and_host_that_differ():
     comparison = compared([makers.result(0.01, number) for number in range(4)])
-    header = terminal.comparison_header(comparison, makers.machine(host="b"), ENVIRONMENTS)
+    header = compared_report.comparison_header(comparison, makers.machine(host="b"), ENVIRONMENTS)
     assert header.splitlines() == [
         "Compared with perf/baselines/fast-cpu-1a2b.json",
         "  tensorflow 2.21.0 -> 2.22.0, keras 3.15.1 (same)",
@@ -121,14 +123,14 @@ def test_the_header_names_versions_and_host_that_differ():
 
 def test_a_slow_run_is_the_first_line():
     comparison = compared([makers.result(0.0107, number) for number in range(4)])
-    first = terminal.comparison_header(comparison, makers.machine(), ENVIRONMENTS).splitlines()[0]
+    first = compared_report.comparison_header(comparison, makers.machine(), ENVIRONMENTS).splitlines()[0]
     assert first.startswith("This run is 7 % slower throughout")
     assert "the machine" in first
 
 
 def test_the_summary_counts_and_says_what_could_be_seen_missing_and_new():
     comparison = compared([makers.result(0.03), makers.result(0.01, 1), makers.result(0.01, 9)])
-    text = terminal.summary(comparison, deselected=2, promote_run="0004_night")
+    text = compared_report.summary(comparison, deselected=2, promote_run="0004_night")
     assert text.splitlines()[0] == "1 regressed, 1 unchanged, 1 no baseline, 2 deselected"
     assert "Smallest change that would have been red: ×1.05" in text
     assert f"missing: {makers.key(2)}" in text
@@ -140,11 +142,11 @@ def test_the_summary_counts_and_says_what_could_be_seen_missing_and_new():
 
 def test_few_runs_and_informing_facts_are_said():
     results = [makers.result(0.01, facts=makers.facts(resolved={"jit_compile": "True"}))]
-    text = terminal.summary(compare(keyed(results), ENVIRONMENTS, makers.baseline_of(RUNS[0]), [], Margins()))
+    text = compared_report.summary(compare(keyed(results), ENVIRONMENTS, makers.baseline_of(RUNS[0]), [], Margins()))
     assert "spread of 15 % is assumed" in text
     assert f"differs, for information: {makers.key()}: jit_compile: False -> True" in text
 
 
 def test_a_session_without_comparison_is_counted():
     results = keyed([makers.result(0.01), makers.result(0.01, 1, steady=False), makers.failed(2)])
-    assert terminal.measured_summary(results).startswith("2 measured, 1 failed, 1 unsteady; nothing was compared")
+    assert results_report.measured_summary(results).startswith("2 measured, 1 failed, 1 unsteady; nothing was compared")

@@ -1,0 +1,114 @@
+"""What a comparison found, as a table and lines. Pure: it prints the verdicts and derives none."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Mapping
+
+from perf.harness.message import version_changes
+from perf.harness.numbers import ratio
+from perf.harness.records import Baseline, CaseResult, Comparison, Environment, Machine, Verdict
+from perf.harness.report.tables import short_names, table
+from perf.harness.spread import RUNS_TO_ESTIMATE
+
+#: A shared change that is worth the first line, as a ratio.
+_NOTABLE = 1.03
+
+
+def comparison_table(comparison: Comparison, results: Mapping[str, CaseResult]) -> str:
+    """One row per case: verdict, ratio of times with the interval that decided, smallest ratio that would be red."""
+    short = short_names(list(results.values()))
+    rows = [
+        (
+            short[key],
+            str(judgement.verdict),
+            "" if judgement.change is None else ratio(judgement.change),
+            "" if judgement.change is None else f"{100 * judgement.change.level:.3g} %",
+            "" if judgement.smallest_visible is None else f"{judgement.smallest_visible:.2f}",
+            "" if judgement.history_runs is None else _history(judgement.history_runs),
+        )
+        for key, judgement in comparison.judgements.items()
+    ]
+    header = ("case", "verdict", "time, 1 = baseline", "level", "red from", "spread from")
+    return table(rows, header) if rows else ""
+
+
+def comparison_header(comparison: Comparison, machine: Machine, environments: Mapping[str, Environment]) -> str:
+    """What stands above the verdicts: the change all cases share, then versions and the host where they differ."""
+    lines = []
+    effect = comparison.run_effect
+    if effect and (effect.low > 1 or effect.high < 1) and max(effect.ratio, 1 / effect.ratio) >= _NOTABLE:
+        percent = 100 * abs(effect.ratio - 1)
+        lines.append(
+            f"This run is {percent:.0f} % {'slower' if effect.ratio > 1 else 'faster'} throughout than the baseline "
+            f"(×{ratio(effect)}, {100 * effect.level:.0f} % interval over cases): look at the machine, or at what all "
+            "cases share, before a single case."
+        )
+    lines.append(f"Compared with {comparison.baseline.name}")
+    lines += _versions(comparison.baseline, environments)
+    then = comparison.baseline.machine.informs
+    lines += [
+        f"  {name}: {then.get(name, 'absent')} -> {machine.informs.get(name, 'absent')}"
+        for name in sorted({*then, *machine.informs})
+        if then.get(name) != machine.informs.get(name)
+    ]
+    return "\n".join(lines)
+
+
+def summary(comparison: Comparison, *, deselected: int = 0, promote_run: str | None = None) -> str:
+    """Counts by verdict, what could have been seen, and what is missing or new with the command that repairs it.
+
+    ``promote_run`` is the name that this run was saved under.
+    """
+    counts = Counter(judgement.verdict for judgement in comparison.judgements.values())
+    parts = [f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict]]
+    if deselected:
+        parts.append(f"{deselected} deselected")
+    lines = [", ".join(parts) or "nothing was compared"]
+    visible = [j.smallest_visible for j in comparison.judgements.values() if j.smallest_visible is not None]
+    if visible:
+        lines.append(
+            f"Smallest change that would have been red: ×{statistics.median(visible):.2f} "
+            f"(median over cases; {min(visible):.2f} to {max(visible):.2f})."
+        )
+    few = [
+        j for j in comparison.judgements.values() if j.history_runs is not None and j.history_runs < RUNS_TO_ESTIMATE
+    ]
+    if few:
+        lines.append(
+            f"{len(few)} of the cases have fewer than {RUNS_TO_ESTIMATE} stored runs, so a spread of 15 % is assumed: "
+            "save more runs ('pytest perf --benchmark-save=NAME') to see smaller changes."
+        )
+    lines += [
+        f"differs, for information: {key}: {', '.join(judgement.informs)}"
+        for key, judgement in comparison.judgements.items()
+        if judgement.informs
+    ]
+    lines += [f"missing: {key} stands in the baseline and was not measured" for key in comparison.missing]
+    lines += [f"new: {key} has no baseline" for key in comparison.new]
+    if comparison.missing:
+        lines.append(
+            "  Was it renamed or removed on purpose? Then delete it in the baseline file, and promote its successor."
+        )
+    if comparison.new:
+        run = promote_run or "RUN..."
+        saved = "" if promote_run else "   (a RUN comes from pytest perf --benchmark-save=NAME)"
+        lines.append(f"  python -m perf promote {run} -k CASE --reason TEXT{saved}")
+    return "\n".join(lines)
+
+
+def _versions(baseline: Baseline, environments: Mapping[str, Environment]) -> list[str]:
+    """Versions then and now, once for all cases that were promoted with the same."""
+    by_line: Counter[str] = Counter()
+    for case in baseline.cases.values():
+        spec = case.runs[-1][2].spec
+        if spec.device in environments:
+            by_line[", ".join(version_changes(case.environment, environments[spec.device]))] += 1
+    if len(by_line) == 1:
+        return [f"  {next(iter(by_line))}"]
+    return [f"  {line} ({count} cases)" for line, count in by_line.most_common()]
+
+
+def _history(runs: int) -> str:
+    return f"{runs} runs" if runs >= RUNS_TO_ESTIMATE else "assumed 15 %"
