@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
 
 from perf.harness import baseline as baselines
 from perf.harness.errors import Refusal
+from perf.harness.machine import fingerprint
 from perf.harness.promote import promote
+from perf.harness.records import Baseline
 from perf.harness.report.promotion import promotion_table
 from perf.harness.runs import find_run, read_run
 
@@ -34,9 +37,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--reason", required=True, metavar="TEXT", help="why later runs are to be compared with these")
     add("--storage", type=Path, default=_PERF.parent / ".benchmarks", metavar="DIR", help="default: %(default)s")
     add("--baselines", type=Path, default=_PERF / "baselines", metavar="DIR", help="default: %(default)s")
+    add = commands.add_parser("retire", help="take cases that are gone out of this machine's baseline").add_argument
+    add("cases", nargs="+", metavar="CASE", help="the whole name, e.g. 'forward[translation-b1-cpu-loop-float32]'")
+    add("--baselines", type=Path, default=_PERF / "baselines", metavar="DIR", help="default: %(default)s")
     asked = parser.parse_args(arguments)
     try:
-        print(_promote(asked.runs, asked.select, asked.reason, asked.storage, asked.baselines))
+        if asked.command == "promote":
+            print(_promote(asked.runs, asked.select, asked.reason, asked.storage, asked.baselines))
+        else:
+            print(_retire(asked.cases, asked.baselines))
     except Refusal as refusal:
         print(refusal, file=sys.stderr)
         return _USAGE
@@ -48,8 +57,28 @@ def _promote(names: Sequence[str], select: str, reason: str, storage: Path, dire
     path = baselines.path_for(directory, runs[0].machine)
     old = baselines.load(directory, runs[0].machine) if path.is_file() else None
     promotion = promote(runs, old, select=select, reason=reason, now=datetime.now(UTC), name=str(path))
-    baselines.write(path, promotion.baseline)
+    _write(path, promotion.baseline)
     return promotion_table(promotion, old)
+
+
+def _retire(keys: Sequence[str], directory: Path) -> str:
+    old = baselines.load(directory, fingerprint())
+    if unknown := sorted(set(keys) - set(old.cases)):
+        raise Refusal(
+            f"{old.name} holds no case {unknown[0]!r}, and nothing was changed. It holds: {', '.join(old.cases)}."
+        )
+    left = {key: case for key, case in old.cases.items() if key not in keys}
+    if not left:
+        raise Refusal(f"That would leave no case in {old.name}. Delete the file instead, and promote new runs.")
+    _write(Path(old.name), replace(old, cases=left))
+    return f"{old.name}: {len(old.cases) - len(left)} taken out, {len(left)} left. Review it and commit it."
+
+
+def _write(path: Path, baseline: Baseline) -> None:
+    try:
+        baselines.write(path, baseline)
+    except OSError as error:
+        raise Refusal(f"{path} could not be written and is as it was: {error.strerror or error}.") from None
 
 
 def _find(storage: Path, name: str) -> Path:

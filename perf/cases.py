@@ -17,7 +17,7 @@ from lstm_models.workloads import Workload, WorkloadError
 from perf.harness.errors import Refusal
 from perf.harness.margins import load_margins
 from perf.harness.records import CaseSpec
-from perf.harness.suite import PROFILES, Suite, SuiteRequest
+from perf.harness.suite import BUILT_IN, Suite, SuiteRequest
 
 HERE = File(__file__).parent
 
@@ -111,8 +111,8 @@ def suite(request: SuiteRequest) -> Suite:
     return Suite(
         root=HERE.parent,
         specs=specs,
-        known=known_keys(),
         baselines=HERE / "baselines",
+        name=request.workloads.name if request.workloads else BUILT_IN,
         margins_percent=load_margins(HERE / "margins.toml", [spec.key for spec in specs]),
     )
 
@@ -131,17 +131,6 @@ def cases(
 def case_is_wanted(case: Case, profile: str) -> bool:
     """Only ``full`` lists what cannot exist; a single kernel that is missing elsewhere would be noise."""
     return profile == "full" or case.device is Device.GPU or kernels.unavailable(case) is None
-
-
-def known_keys() -> frozenset[str]:
-    """The keys of all profiles on all devices."""
-    available = workloads.builtin()
-    return frozenset(
-        case.key
-        for profile in PROFILES
-        for devices in ((CPU,), (GPU,), (CPU, GPU))
-        for case in cases(profile, available, devices)
-    )
 
 
 def spec(case: Case) -> CaseSpec:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from perf.harness.replay import Measured
+from perf.harness.replay import MeasuredCase
 
 
-def test_fit(measured: Measured, benchmark: BenchmarkFixture) -> None:
+def test_fit(measured: MeasuredCase, benchmark: BenchmarkFixture) -> None:
     """A training step inside ``model.fit``."""
     measured.replay(benchmark)
     measured.check()
 
 
-def test_evaluate(measured: Measured, benchmark: BenchmarkFixture) -> None:
+def test_evaluate(measured: MeasuredCase, benchmark: BenchmarkFixture) -> None:
     """A batch inside ``model.evaluate``."""
     measured.replay(benchmark)
     measured.check()
 
 
-def test_predict(measured: Measured, benchmark: BenchmarkFixture) -> None:
+def test_predict(measured: MeasuredCase, benchmark: BenchmarkFixture) -> None:
     """A batch inside ``model.predict``; for an encoder-decoder one decoded token."""
     measured.replay(benchmark)
     measured.check()

@@ -1,6 +1,7 @@
 """A suite of fake cases: what a pytester project's root conftest hands to the harness.
 
-``suite.json`` in the project lists ``path/workload`` names (each one case) and, optionally, cases that cannot exist.
+``suite.json`` in the project lists ``path/workload`` names (each one case), those that only ``nightly`` holds, and
+cases that cannot exist.
 """
 
 from __future__ import annotations
@@ -41,12 +42,13 @@ def case(name: str, device: str = "cpu", **changes: object) -> CaseSpec:
 def suite(request: SuiteRequest, project: Path) -> Suite:
     """Reads ``suite.json`` of the project."""
     listed = json.loads((project / "suite.json").read_text())
-    specs = [case(name, device) for device in request.devices for name in listed["cases"]]
+    names = listed["cases"] + (listed["nightly"] if request.profile != "smoke" else [])
+    specs = [case(name, device) for device in request.devices for name in names]
     specs += [case(name, skip=reason) for name, reason in listed.get("skipped", {}).items()]
     return Suite(
         root=CHECKOUT,
         specs=tuple(specs),
-        known=frozenset(spec.key for spec in specs),
         baselines=project / "perf" / "baselines",
+        name=request.workloads.name if request.workloads else "built-in",
         worker="tests.fake_worker",
     )

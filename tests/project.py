@@ -42,15 +42,17 @@ class Project:
         monkeypatch.delenv("CI", raising=False)
         (self.path / "conftest.py").write_text(CONFTEST)
         (self.path / "perf").mkdir()
+        (self.path / "tests").mkdir()
         for file in ("test_layer.py", "test_model.py"):
             shutil.copy(CHECKOUT / "perf" / file, self.path / "perf" / file)
-        (self.path / "pytest.ini").write_text("[pytest]\nstrict = true\nfilterwarnings = error\n")
+        (self.path / "pytest.ini").write_text("[pytest]\nstrict = true\ntestpaths = tests\nfilterwarnings = error\n")
         self.cases("forward/alpha", "forward/beta", "fit/alpha")
         self.script()
 
-    def cases(self, *names: str, skipped: dict[str, str] | None = None) -> None:
+    def cases(self, *names: str, skipped: dict[str, str] | None = None, nightly: tuple[str, ...] = ()) -> None:
         """What the suite holds from now on."""
-        (self.path / "suite.json").write_text(json.dumps({"cases": names, "skipped": skipped or {}}))
+        listed = {"cases": names, "skipped": skipped or {}, "nightly": nightly}
+        (self.path / "suite.json").write_text(json.dumps(listed))
 
     def script(self, **entries: Any) -> None:
         """What the fake worker does from now on; a little noise unless told otherwise."""
@@ -81,6 +83,11 @@ class Project:
         """``python -m perf promote <args>`` in this project."""
         storage = ["--storage", str(self.path / ".benchmarks"), "--baselines", str(self.baselines)]
         command = [sys.executable, "-m", "perf", "promote", *args, "--reason", "test", *storage]
+        return subprocess.run(command, cwd=self.path, env=dict(os.environ), capture_output=True, text=True, check=False)
+
+    def retire(self, *args: str) -> subprocess.CompletedProcess[str]:
+        """``python -m perf retire <args>`` in this project."""
+        command = [sys.executable, "-m", "perf", "retire", *args, "--baselines", str(self.baselines)]
         return subprocess.run(command, cwd=self.path, env=dict(os.environ), capture_output=True, text=True, check=False)
 
     def with_baseline(self, runs: int = 3) -> None:

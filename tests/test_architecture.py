@@ -20,7 +20,12 @@ RULES = (
     Forbidden(
         "perf.harness",
         "pytest",
-        except_in=("perf.harness.options", "perf.harness.plugin", "perf.harness.hookspec"),
+        except_in=(
+            "perf.harness.options",
+            "perf.harness.commandline",
+            "perf.harness.plugin",
+            "perf.harness.hookspec",
+        ),
     ),
     # The pytest process never imports a framework: only functions that run in a worker do.
     *(

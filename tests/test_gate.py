@@ -113,15 +113,17 @@ def with_time(value: Any) -> Callable[[Path], None]:
     return lambda file: edit(file, change)
 
 
+NO_TIMES = (float("nan"), float("inf"), 0, -1.0, "fast", None, True, 10**400)
 BROKEN: dict[str, Callable[[Path], None]] = {
     "truncated": lambda file: file.write_text(file.read_text()[: len(file.read_text()) // 2]) and None,
     "empty": lambda file: file.write_text("") and None,
     "not JSON": lambda file: file.write_text("PK\x03\x04 this is no JSON") and None,
     "binary": lambda file: file.write_bytes(b"\xff\xfe\x00\x80") and None,
     "a list": lambda file: file.write_text("[]") and None,
+    "no environments": lambda file: edit(file, lambda data: data.update(environments={})),
     "newer schema": lambda file: edit(file, lambda data: data.update(schema=99)),
     **{f"{key} missing": without(key) for key in ("schema", "machine", "cases")},
-    **{f"time is {value!r}": with_time(value) for value in (float("nan"), float("inf"), 0, -1.0, "fast", None, True)},
+    **{f"time is {value!r:.9}": with_time(value) for value in NO_TIMES},
 }
 
 
@@ -163,6 +165,12 @@ def test_renamed_removed_and_added_cases_are_named_and_not_green(project: Projec
     assert FIT in text
     assert "python -m perf promote" in text
     assert result.stdout.str().rstrip().splitlines()[-1].count("1 error") == 1
+    assert "python -m perf retire" in text
+    done = project.retire(ALPHA, FIT)
+    assert done.returncode == 0, done.stderr
+    assert list(json.loads(project.baseline.read_text())["cases"]) == [BETA]
+    assert project.retire(ALPHA).returncode == 4
+    assert project.retire(BETA).returncode == 4  # an empty baseline is none
 
 
 @pytest.mark.parametrize(
@@ -196,6 +204,33 @@ def test_a_selection_compares_only_that_and_is_saved_as_partial(project: Project
     for key in (ALPHA, BETA):
         assert after["cases"][key] == before["cases"][key]
     assert after["cases"][FIT] != before["cases"][FIT]
+
+
+def test_a_test_that_is_gone_is_no_selection(project: Project) -> None:
+    project.with_baseline()
+    (project.path / "perf" / "test_model.py").unlink()
+    result = project.run("--benchmark-compare")
+    assert result.ret == 10, said(result)
+    assert f"1 case is without a collected test: {FIT}" in said(result)
+    assert f"(missing): {FIT}" in said(result)
+    result = project.run()
+    assert result.ret == 10, said(result)
+
+
+def test_other_profiles_and_other_workloads_are_not_missed(project: Project) -> None:
+    project.cases("forward/alpha", nightly=("forward/beta",))
+    assert project.save("all", "--perf-profile", "nightly").ret == 0
+    assert project.promote("1").returncode == 0
+    project.script()
+    assert project.run("--benchmark-compare").ret == 0
+    project.cases("forward/alpha")
+    result = project.run("--benchmark-compare", "--perf-profile", "nightly")
+    assert result.ret == 10
+    assert f"(missing): {BETA}" in said(result)
+    project.cases("forward/own")
+    result = project.run("--benchmark-compare", "--perf-workloads", "own.toml")
+    assert "missing" not in said(result)
+    assert "(new): forward[own-b1-cpu-loop-float32]" in said(result)
 
 
 def test_a_node_id_is_a_selection_too(project: Project) -> None:
@@ -295,6 +330,33 @@ def test_a_red_run_is_kept_cannot_be_promoted_and_moves_nothing(project: Project
     assert result.ret == 1, said(result)
 
 
+def test_a_saved_regression_stays_red_night_after_night(project: Project) -> None:
+    names = [f"forward/w{number}" for number in range(20)]
+    project.cases(*names)
+    for _ in range(3):
+        assert project.save().ret == 0
+    assert project.promote("1", "2", "3").returncode == 0
+    slow = {"forward[w7-": {"seconds_per_step": 0.008}}
+    nights = [project.save("nightly", "--benchmark-compare", cases=slow) for _ in range(4)]
+    assert [night.ret for night in nights] == [1, 1, 1, 1]
+    for night in nights:
+        night.assert_outcomes(passed=19, failed=1)
+
+
+def test_fewer_processes_than_the_baselines_are_refused(project: Project) -> None:
+    project.with_baseline()
+    assert "--perf-processes 2" in refused(project.run("--benchmark-compare", "--perf-processes", "2"))
+
+
+def test_a_run_in_which_nothing_was_judged_is_not_green(project: Project) -> None:
+    project.with_baseline()
+    project.script(default={"drift": 30.0, "drift_rounds": 100000})
+    result = project.run("--benchmark-compare")
+    assert result.ret == 10, said(result)
+    assert "(unsteady)" in said(result)
+    assert "nothing judged is never green" in said(result)
+
+
 def test_ten_runs_each_four_percent_slower_are_red_by_the_third(project: Project) -> None:
     project.with_baseline()
     statuses = []
@@ -306,8 +368,6 @@ def test_ten_runs_each_four_percent_slower_are_red_by_the_third(project: Project
 
 def test_another_kernel_fails_whatever_the_time(project: Project) -> None:
     project.with_baseline()
-    auto = {"forward/alpha": None}
-    project.cases(*auto, "forward/beta", "fit/alpha")
     edit(
         project.baseline,
         lambda data: [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from perf.harness import runs
 from perf.harness.replay import replay_timer
+from tests.fake_suite import CHECKOUT
 from tests.project import Project, refused
 
 
@@ -197,6 +199,8 @@ def test_a_finished_session_leaves_no_journal(project: Project) -> None:
         (["--perf-margin", "-1"], "--perf-margin"),
         (["--perf-margin", "nan"], "--perf-margin"),
         (["--perf-timeout", "0"], "--perf-timeout"),
+        (["--perf-budget", "soon"], "--perf-budget"),
+        (["--perf-device", "gpu", "--perf-gpu", "7"], "--perf-gpu 7"),
         (["--perf-inconclusive", "maybe"], "warn"),
         (["--perf-require", "gpu", "--perf-device", "cpu"], "--perf-require gpu"),
         (["--benchmark-compare-fail", "mean:5%"], "--perf-margin"),
@@ -209,6 +213,55 @@ def test_wrong_options_are_refused_naming_them(project: Project, options: list[s
     assert project.opened() == 0
 
 
-def test_the_folder_taken_for_a_run_is_explained(project: Project) -> None:
-    result = project.pytester.runpytest_subprocess("--benchmark-compare", "perf")
-    assert "folder first" in refused(result)
+@pytest.mark.parametrize("arguments", [["--benchmark-compare", "perf"], ["--benchmark-compare"]], ids=" ".join)
+def test_comparing_without_the_folder_is_explained(project: Project, arguments: list[str]) -> None:
+    assert "folder first" in refused(project.pytester.runpytest_subprocess(*arguments))
+
+
+def test_a_path_through_a_link_is_the_same_folder(project: Project) -> None:
+    link = project.path.with_name(project.path.name + "-link")
+    link.symlink_to(project.path)
+    result = project.pytester.runpytest_subprocess(str(link / "perf"), "--benchmark-compare", "-p", "no:cacheprovider")
+    assert "no baseline for this machine" in refused(result)
+
+
+@pytest.mark.parametrize("options", [["-p", "no:benchmark"], ["-p", "no:terminal"]], ids=" ".join)
+def test_missing_plugins_end_in_no_traceback(project: Project, options: list[str]) -> None:
+    result = project.run(*options)
+    assert result.ret == (4 if "no:benchmark" in options else 0), said(result)
+    assert "Traceback" not in said(result)
+
+
+def test_a_checkout_that_cannot_be_written_is_measured(project: Project) -> None:
+    (project.path / ".pytest_cache").write_text("a file where the folder should be")
+    shutil.copy(CHECKOUT / "pytest.ini", project.path / "pytest.ini")
+    result = project.pytester.runpytest_subprocess("perf")
+    assert result.ret == 0, said(result)
+
+
+def test_a_terminal_without_unicode_gets_readable_tables(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    result = project.run()
+    assert result.ret == 0
+    assert "\\n" not in result.stdout.str()
+    assert any(line.startswith("forward alpha-b1") for line in result.outlines)
+
+
+def test_a_budget_that_runs_out_names_what_is_left_and_is_not_green(project: Project) -> None:
+    result = project.save("short", "--perf-budget", "0.001s")
+    assert result.ret == 10, said(result)
+    assert "budget" in said(result)
+
+
+def test_promoting_into_a_place_that_cannot_be_written_is_refused(project: Project) -> None:
+    assert project.save().ret == 0
+    project.baselines.write_text("a file where the folder should be")
+    done = project.promote("1")
+    assert done.returncode == 4
+    assert "Traceback" not in done.stderr
+
+
+def test_other_tests_beside_it_ask_for_no_verdict(project: Project) -> None:
+    (project.path / "test_other.py").write_text("def test_other():\n    pass\n")
+    assert project.pytester.runpytest_subprocess(".", "-k", "test_other", "-p", "no:cacheprovider").ret == 0
+    assert project.opened() == 0

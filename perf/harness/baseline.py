@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from perf.harness import machine as machines
 from perf.harness.codec import (
     SCHEMA,
     check_schema,
@@ -22,6 +23,7 @@ from perf.harness.errors import Refusal
 from perf.harness.records import Baseline, BaselineCase, Environment, Machine, Run
 from perf.harness.runs import SAVE
 from perf.harness.storing import write_whole
+from perf.harness.suite import PROFILES
 
 #: The command that makes a baseline, named wherever one is missing.
 PROMOTE = "python -m perf promote RUN... --reason TEXT"
@@ -63,6 +65,8 @@ def from_run(run: Run, machine: Machine) -> Baseline:
             hash=result.spec.hash,
             runs=((run.name, run.date, result),),
             environment=run.environments[result.spec.device],
+            profile=run.profile,
+            suite=run.suite,
             promoted=run.date,
             reason="named on the command line",
         )
@@ -76,12 +80,8 @@ def from_run(run: Run, machine: Machine) -> Baseline:
 
 def differing(ours: Machine, theirs: Machine) -> str:
     """The fields of the identity that differ, with both values; "" where none does."""
-    fields = sorted({*ours.identity, *theirs.identity})
-    return "; ".join(
-        f"{field}: {theirs.identity.get(field, 'absent')!r} there, {ours.identity.get(field, 'absent')!r} here"
-        for field in fields
-        if ours.identity.get(field) != theirs.identity.get(field)
-    )
+    fields = machines.differing(ours.identity, theirs.identity)
+    return "; ".join(f"{field}: {there!r} there, {here!r} here" for field, here, there in fields)
 
 
 def _same_hardware(what: str, theirs: Machine, ours: Machine) -> None:
@@ -115,7 +115,7 @@ def read(path: Path) -> Baseline:
 
 
 def _decode_case(key: str, entry: Entry, environments: dict[str, Environment]) -> BaselineCase:
-    entry.closed("hash", "environment", "promoted", "reason", "runs")
+    entry.closed("hash", "environment", "profile", "suite", "promoted", "reason", "runs")
     name = entry["environment"].text(sorted(environments))
     runs = []
     for run in entry["runs"].elements(at_least=1):
@@ -133,6 +133,8 @@ def _decode_case(key: str, entry: Entry, environments: dict[str, Environment]) -
         hash=entry["hash"].text(),
         runs=tuple(runs),
         environment=environments[name],
+        profile=entry["profile"].text(PROFILES),
+        suite=entry["suite"].text(),
         promoted=entry["promoted"].date(),
         reason=entry["reason"].text(),
     )
@@ -149,6 +151,8 @@ def write(path: Path, baseline: Baseline) -> None:
         cases[key] = {
             "hash": case.hash,
             "environment": digest,
+            "profile": case.profile,
+            "suite": case.suite,
             "promoted": case.promoted.isoformat(timespec="seconds"),
             "reason": case.reason,
             "runs": [

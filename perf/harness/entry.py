@@ -72,10 +72,10 @@ class Entry:
             self.refuse(f"a list of at least {at_least}" if at_least else "a list")
         return [Entry(value, self.file, f"{self.where}[{index}]") for index, value in enumerate(self.value)]
 
-    def text(self, allowed: Sequence[str] = ()) -> str:
-        """A string, non-empty where only some are allowed."""
-        if not isinstance(self.value, str) or (allowed and self.value not in allowed):
-            self.refuse(f"one of {', '.join(allowed)}" if allowed else "text")
+    def text(self, allowed: Sequence[str] | None = None) -> str:
+        """A string; one of ``allowed`` where they are given."""
+        if not isinstance(self.value, str) or (allowed is not None and self.value not in allowed):
+            self.refuse("text" if allowed is None else f"one of {', '.join(allowed) or '(there are none)'}")
         return self.value
 
     def texts(self) -> dict[str, str]:
@@ -97,9 +97,15 @@ class Entry:
 
     def number(self) -> float:
         """A finite number."""
-        if isinstance(self.value, bool) or not isinstance(self.value, int | float) or not math.isfinite(self.value):
+        if isinstance(self.value, bool) or not isinstance(self.value, int | float):
             self.refuse("a finite number")
-        return float(self.value)
+        try:
+            number = float(self.value)
+        except OverflowError:  # JSON's whole numbers have no limit
+            number = math.inf
+        if not math.isfinite(number):
+            self.refuse("a finite number")
+        return number
 
     def positive(self) -> float:
         """A finite number above 0: a time."""

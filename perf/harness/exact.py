@@ -37,7 +37,7 @@ def exact_judgement(result: CaseResult, case: BaselineCase | None) -> Judgement 
                 "--benchmark-compare and promote this case.",
             )
     for sample in result.samples:
-        if difference := _numbers_differ(sample.facts, then):
+        if difference := numbers_differ(sample.facts, then):
             return Judgement(
                 key,
                 Verdict.NUMBERS_CHANGED,
@@ -72,7 +72,8 @@ def informing_differences(result: CaseResult, case: BaselineCase) -> tuple[str, 
     return tuple(differences)
 
 
-def _numbers_differ(now: Facts, then: Facts) -> str:
+def numbers_differ(now: Facts, then: Facts) -> str:
+    """How the probes of two results differ by more than the tolerance, as part of a sentence; "" where they agree."""
     if len(now.probe) != len(then.probe):
         return f"the result has other dimensions ({len(then.probe)} numbers then, {len(now.probe)} now)"
     largest = max((abs(number) for number in then.probe), default=0.0)

@@ -22,6 +22,8 @@ def load_margins(file: Path, keys: Iterable[str]) -> dict[str, float]:
         raise Refusal(f"{file}: cannot be read as TOML: {error}") from None
     if unknown := sorted(set(data) - {"margins"}):
         raise Refusal(f"{file}: unknown key {unknown[0]!r}; the only table is [margins].")
+    if not isinstance(data.get("margins", {}), dict):
+        raise Refusal(f"{file}: margins = {data['margins']!r}: expected a table [margins] of patterns and percentages.")
     patterns: list[tuple[re.Pattern[str], float]] = []
     for pattern, percent in data.get("margins", {}).items():
         if isinstance(percent, bool) or not isinstance(percent, int | float) or not 0 < percent < 1000:

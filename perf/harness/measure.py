@@ -47,6 +47,9 @@ class Progress:
     def failed(self, key: str, failure: Failure) -> None:
         """A case failed and is not tried again."""
 
+    def end(self) -> None:
+        """The stage is over, however it ended."""
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:

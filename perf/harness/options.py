@@ -23,6 +23,8 @@ class Options:
     fail_inconclusive: bool
     workloads: Path | None
     timeout_seconds: float
+    budget_seconds: float | None
+    gpu: str | None
     seed: int | None
     compare: bool | str | None
     saves: bool
@@ -37,12 +39,6 @@ class Options:
                 "--benchmark-compare alone; the smallest change that matters is --perf-margin PERCENT."
             )
         compare = get("benchmark_compare") or None
-        # pytest-benchmark's option takes an optional value, so in this order it swallows the folder.
-        if isinstance(compare, str) and compare.rstrip("/") == "perf":
-            raise Refusal(
-                "--benchmark-compare took 'perf' as the name of a run, because it stood right before it. Write "
-                "'pytest perf --benchmark-compare' (folder first), or '--benchmark-compare=RUN perf'."
-            )
         workloads = get("perf_workloads")
         return cls(
             profile=get("perf_profile"),
@@ -53,6 +49,8 @@ class Options:
             fail_inconclusive=get("perf_inconclusive") == "fail",
             workloads=None if workloads is None else (config.invocation_params.dir / workloads).resolve(),
             timeout_seconds=get("perf_timeout"),
+            budget_seconds=get("perf_budget"),
+            gpu=get("perf_gpu"),
             seed=get("perf_seed"),
             compare=compare,
             saves=bool(get("benchmark_save") or get("benchmark_autosave")),
@@ -100,6 +98,13 @@ def add_options(parser: pytest.Parser) -> None:
         help="time limit of one request to a worker: opening a case, or a block of rounds (default: %(default)s)",
     )
     add(
+        "--perf-budget",
+        type=_duration,
+        metavar="TIME",
+        help="stop measuring after this long, such as 90s, 20m or 2h; what was not measured is named, and not green",
+    )
+    add("--perf-gpu", metavar="INDEX|UUID", help="the one GPU that is used (default: the first that NVML lists)")
+    add(
         "--perf-seed",
         type=int,
         metavar="N",
@@ -122,48 +127,11 @@ def _positive(text: str) -> float:
     return value
 
 
+def _duration(text: str) -> float:
+    unit = {"s": 1, "m": 60, "h": 3600}
+    return _positive(text[:-1]) * unit[text[-1]] if text[-1:] in unit else _positive(text)
+
+
+_duration.__name__ = "time such as 90s, 20m or 2h"
 _positive_integer.__name__ = "whole number above 0"
 _positive.__name__ = "number above 0"
-
-
-def collects_only(config: pytest.Config) -> bool:
-    """Whether no test body will run: nothing is measured then either."""
-    return bool(config.option.collectonly or config.option.setuponly or config.option.setupplan)
-
-
-def will_run(config: pytest.Config) -> bool:
-    """Whether the tests run and their benchmarks are on."""
-    disabled = config.option.benchmark_disable and not config.option.benchmark_enable
-    return not collects_only(config) and not disabled and not config.option.benchmark_skip
-
-
-def refuse_parallel(config: pytest.Config) -> None:
-    """Raises :class:`Refusal` under pytest-xdist, and for a comparison with benchmarks switched off."""
-    if config.getoption("dist", "no") != "no" or config.getoption("numprocesses", None):
-        raise Refusal(
-            "perf/ will not measure or gate under pytest-xdist (-n): cases that run side by side slow each other "
-            "down. Run it without -n; nothing was measured."
-        )
-    if config.option.benchmark_compare and not (will_run(config) or collects_only(config)):
-        raise Refusal(
-            "--benchmark-compare with --benchmark-disable or --benchmark-skip: there would be nothing to compare, "
-            "and nothing measured is never green. Drop one of the two."
-        )
-
-
-def take_over_benchmark_options(config: pytest.Config) -> Path:
-    """Switches off pytest-benchmark's own comparison and tables; returns the folder of stored runs.
-
-    Its comparison passes silently on a missing, renamed or truncated baseline. A relative storage is taken from the
-    root of the checkout, so that ``pytest perf`` and ``pytest`` inside perf/ keep one history.
-    """
-    option = config.option
-    option.benchmark_compare = None
-    option.benchmark_quiet = True
-    storage = option.benchmark_storage
-    scheme, _, folder = storage.rpartition("://")
-    if scheme not in ("", "file"):
-        raise Refusal(f"--benchmark-storage {storage}: runs are kept in files; give a folder.")
-    path: Path = (config.rootpath / folder).resolve()
-    option.benchmark_storage = f"file://{path}"
-    return path

@@ -5,28 +5,31 @@ Inert unless the folder ``perf/`` is asked for, so that the suite's own tests ru
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from perf.harness import options as perf_options
+from perf.harness import commandline
 from perf.harness.errors import Refusal
+from perf.harness.green import NOT_GREEN
+from perf.harness.measure import Progress
+from perf.harness.options import Options, add_options
 from perf.harness.preparation import prepare
 from perf.harness.records import CaseSpec
-from perf.harness.replay import Measured
+from perf.harness.replay import MeasuredCase
 from perf.harness.report.progress import ProgressLine
 from perf.harness.report.session import header_lines, summary_lines
 from perf.harness.saving import WholeFileStorage, keep_quiet_about_nothing, update_json
 from perf.harness.session import Session
-from perf.harness.settle import NOT_GREEN
 
 SESSION = pytest.StashKey[Session]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    perf_options.add_options(parser)
+    add_options(parser)
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -38,27 +41,25 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Refuses what can be refused; before pytest-benchmark configures, whose comparison is replaced by ours."""
-    if not _asks_for_perf(config):
+    suites = config.hook.pytest_perf_suite.get_hookimpls()
+    if not suites or hasattr(config, "workerinput"):
+        return  # no suite here; or a worker of pytest-xdist, whose controller has decided already
+    root = Path(inspect.getfile(suites[-1].function)).resolve().parent
+    if not commandline.asks_for(config, root / "perf"):
+        if config.getoption("benchmark_compare", None):
+            raise pytest.UsageError(
+                "--benchmark-compare gates the cases in perf/, and these were not asked for. Write 'pytest perf "
+                "--benchmark-compare', folder first: the option takes the word after it as the name of a run."
+            )
         return
     try:
-        perf_options.refuse_parallel(config)
-        options = perf_options.Options.from_pytest_config(config)
-        storage = perf_options.take_over_benchmark_options(config)
+        commandline.refuse_unfit(config)
+        options = Options.from_pytest_config(config)
+        storage = commandline.take_over_benchmark_options(config, root)
         session = Session(prepare(options, storage, lambda request: config.hook.pytest_perf_suite(request=request)))
     except Refusal as refusal:
         raise pytest.UsageError(str(refusal)) from None
     config.stash[SESSION] = session
-
-
-def _asks_for_perf(config: pytest.Config) -> bool:
-    if hasattr(config, "workerinput"):
-        return False  # a worker of pytest-xdist; the controller has decided already
-    folder = config.rootpath / "perf"
-    for arg in config.args:
-        path = Path(config.invocation_params.dir, arg.split("::", 1)[0]).resolve()
-        if path == folder or folder in path.parents or path in folder.parents:
-            return True
-    return False
 
 
 @pytest.hookimpl(trylast=True)
@@ -116,26 +117,36 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
             perf.deselected += 1
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Notes which cases will run, and whether it was the user who left the others out."""
+    perf = session.config.stash.get(SESSION, None)
+    if perf is not None:
+        specs = [spec for item in session.items if (spec := _spec(item, perf))]
+        folder = perf.prepared.suite.root / "perf"
+        perf.select(specs, narrowed=perf.deselected > 0 or commandline.narrows(session.config, folder))
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
     """Measures all selected cases before the first test: the tests only state what was judged of all together."""
     config = session.config
     perf = config.stash.get(SESSION, None)
-    if perf is not None and not session.testsfailed and perf_options.will_run(config):
-        progress = ProgressLine(_reporter(config))
+    if perf is not None and not session.testsfailed and commandline.will_run(config):
+        reporter = _reporter(config)
+        progress = ProgressLine(reporter) if reporter else Progress()
         try:
-            perf.measure([spec for item in session.items if (spec := _spec(item, perf))], progress)
-        except Refusal as refusal:
-            raise pytest.UsageError(str(refusal)) from None
+            perf.measure(progress)
         finally:
             progress.end()
     return (yield)
 
 
 @pytest.fixture
-def measured(request: pytest.FixtureRequest) -> Measured:
+def measured(request: pytest.FixtureRequest) -> MeasuredCase:
     """What was measured and judged of this test's case."""
-    perf = request.config.stash[SESSION]
+    perf = request.config.stash.get(SESSION, None)
+    if perf is None:
+        pytest.fail("Cases are measured by 'pytest perf' in the checkout, and not otherwise.", pytrace=False)
     spec = _spec(request.node, perf)
     result = perf.results.get(spec.key) if spec else None
     if spec is None or result is None or not (result.samples or result.failure):
@@ -145,7 +156,7 @@ def measured(request: pytest.FixtureRequest) -> Measured:
     def fail(message: str) -> Any:
         pytest.fail(message, pytrace=False)
 
-    return Measured(result, perf.judgements.get(spec.key), perf.blocks.cases.get(spec.key, {}), fail)
+    return MeasuredCase(result, perf.judgements.get(spec.key), perf.blocks.cases.get(spec.key, {}), fail)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -159,8 +170,9 @@ def pytest_benchmark_update_json(config: pytest.Config, output_json: dict[str, A
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[None, None, None]:
     """Settles the exit status before pytest-benchmark saves and the terminal reporter draws its last line."""
     perf = session.config.stash.get(SESSION, None)
-    finished = exitstatus == pytest.ExitCode.OK and not perf_options.collects_only(session.config)
-    if perf is not None and finished and (reasons := perf.reasons_not_green()):
+    finished = exitstatus == pytest.ExitCode.OK and not commandline.collects_only(session.config)
+    # Without a selected case other tests ran (pytest . -k ...), and nobody asked for a verdict on any.
+    if perf is not None and perf.selected and finished and (reasons := perf.reasons_not_green()):
         _not_green(session, "\n".join(reasons))
     if perf is not None:
         keep_quiet_about_nothing(session.config._benchmarksession)  # type: ignore[attr-defined]
@@ -170,13 +182,13 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[
 def _not_green(session: pytest.Session, text: str) -> None:
     if session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = NOT_GREEN
-    # Only a line among the errors turns pytest's last line red; a status alone leaves it green.
-    _reporter(session.config).stats.setdefault("error", []).append(_NotGreen(text))
+    if reporter := _reporter(session.config):
+        # Only a line among the errors turns pytest's last line red; a status alone leaves it green.
+        reporter.stats.setdefault("error", []).append(_NotGreen(text))
 
 
-def _reporter(config: pytest.Config) -> pytest.TerminalReporter:
+def _reporter(config: pytest.Config) -> pytest.TerminalReporter | None:
     reporter: pytest.TerminalReporter | None = config.pluginmanager.get_plugin("terminalreporter")
-    assert reporter is not None
     return reporter
 
 
@@ -192,7 +204,7 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
 ) -> Generator[None, None, None]:
     perf = config.stash.get(SESSION, None)
-    if perf is not None and not perf_options.collects_only(config):
+    if perf is not None and not commandline.collects_only(config):
         storage = config._benchmarksession.storage  # type: ignore[attr-defined]
         summary_lines(terminalreporter, perf, saved=getattr(storage, "saved", None))
     yield

@@ -22,6 +22,8 @@ class Prepared:
     options: Options
     machine: Machine
     suite: Suite
+    devices: tuple[str, ...]
+    gpu: str | None  # UUID of the one that GPU workers see
     storage: Path  # the folder of this machine's runs
     baseline: Baseline | None
     history: runs.History
@@ -51,7 +53,31 @@ def prepare(options: Options, storage: Path, ask_suite: Callable[[SuiteRequest],
             baseline = baselines.load(suite.baselines, machine)
         # Read now: the run that is about to be measured must not be part of what it is compared with.
         history = runs.history(storage)
-    return Prepared(options, machine, suite, storage, baseline, history)
+        _same_processes(options.processes, baseline)
+    gpu = _chosen_gpu(options.gpu, gpus) if "gpu" in devices else None
+    return Prepared(options, machine, suite, devices, gpu, storage, baseline, history)
+
+
+def _same_processes(processes: int, baseline: Baseline) -> None:
+    """Fewer processes than the baseline's runs had: their median varies more than the spread that is known."""
+    needed = max(len(result.samples) for case in baseline.cases.values() for _, _, result in case.runs)
+    if processes < needed:
+        raise Refusal(
+            f"--perf-processes {processes}: the baseline was measured with {needed} processes, and the median of "
+            f"fewer varies more than its runs do. Use at least --perf-processes {needed}, or promote runs with "
+            f"{processes}."
+        )
+
+
+def _chosen_gpu(asked: str | None, gpus: tuple[machines.Gpu, ...]) -> str | None:
+    """UUID of the GPU that ``asked`` (index or UUID) names, else of the first one; ``None`` where there is none."""
+    if asked is None:
+        return gpus[0].uuid if gpus else None
+    for gpu in gpus:
+        if asked in (str(gpu.index), gpu.uuid):
+            return gpu.uuid
+    listed = ", ".join(f"{gpu.index} ({gpu.name}, {gpu.uuid})" for gpu in gpus) or machines.why_no_gpu()
+    raise Refusal(f"--perf-gpu {asked}: there is no such GPU. Listed by NVML: {listed}")
 
 
 def _skip_gpu(suite: Suite, reason: str) -> Suite:

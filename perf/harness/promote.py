@@ -8,8 +8,10 @@ from datetime import datetime
 
 from perf.harness.baseline import differing
 from perf.harness.errors import Refusal
+from perf.harness.exact import numbers_differ
 from perf.harness.expression import selector
 from perf.harness.records import Baseline, BaselineCase, CaseResult, Run
+from perf.harness.suite import PROFILES
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ def promote(
             hash=first.hash,
             runs=tuple((run.name, run.date, run.cases[key]) for run in sorted(runs, key=lambda run: run.date)),
             environment=runs[0].environments[first.device],
+            profile=min((run.profile for run in runs), key=PROFILES.index),
+            suite=runs[0].suite,
             promoted=now,
             reason=reason.strip(),
         )
@@ -67,6 +71,8 @@ def _belong_together(runs: Sequence[Run]) -> None:
     for run in runs[1:]:
         if (run.name, run.date) == (first.name, first.date):
             raise Refusal(f"Run {run.name} is named twice; a run counts once.")
+        if run.suite != first.suite:
+            raise Refusal(f"Runs {first.name} and {run.name} are of different workloads: {first.suite}, {run.suite}.")
         if differences := differing(first.machine, run.machine):
             raise Refusal(f"Runs {first.name} and {run.name} come from different hardware: {differences}.")
         for device in sorted(first.environments.keys() & run.environments.keys()):
@@ -109,6 +115,9 @@ def _why_not(key: str, runs: Sequence[Run]) -> str:
             )
         if not result.steady:
             return f"never settled in run {run.name} (unsteady)"
+    for run in runs[1:]:
+        if difference := numbers_differ(run.cases[key].samples[0].facts, runs[0].cases[key].samples[0].facts):
+            return f"did not compute the same in runs {runs[0].name} and {run.name}: {difference}"
     if len(kernels := {fact for run in runs for fact in _ran(run.cases[key])}) > 1:
         return f"did not run alike in all processes: {', '.join(sorted(kernels))}"
     return ""

@@ -28,7 +28,7 @@ def replay_timer(seconds_per_round: Sequence[float]) -> Callable[[], float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredCase:
     """What a test states: the case's result and, when a comparison was asked for, its verdict."""
 
     result: CaseResult

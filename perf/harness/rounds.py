@@ -35,7 +35,7 @@ MIN_WINDOWS = 4
 #: such long rounds, each an average over many steps, gives just as well.
 SLOW_ROUND_SECONDS = 0.3
 MIN_SLOW_ROUNDS = 5
-SLOW_WINDOW = 2
+SLOW_WINDOW = 3
 
 #: Rounds are asked for in one request up to this long, so that the time limit of a request is one for a hang.
 REQUEST_SECONDS = 10.0

@@ -22,6 +22,7 @@ from perf.harness.codec import (
 from perf.harness.entry import Entry, read_json
 from perf.harness.errors import Refusal
 from perf.harness.records import CaseResult, Environment, Machine, Run
+from perf.harness.suite import PROFILES
 
 #: Name of our part, at the top of the file and in each benchmark's ``extra_info``.
 BLOCK = "lstm_perf"
@@ -48,6 +49,7 @@ def encode_run(
     machine: Machine,
     environments: Mapping[str, Environment],
     profile: str,
+    suite: str,
     complete: bool,
     interrupted: bool,
     seed: int,
@@ -62,6 +64,7 @@ def encode_run(
         "machine": encode_machine(machine),
         "environments": {device: encode_environment(environment) for device, environment in environments.items()},
         "profile": profile,
+        "suite": suite,
         "complete": complete,
         "interrupted": interrupted,
         "seed": seed,
@@ -83,7 +86,17 @@ def read_run(path: Path) -> Run:
     top = file[BLOCK]
     check_schema(top)
     top.closed(
-        "schema", "date", "machine", "environments", "profile", "complete", "interrupted", "seed", "red", "failed"
+        "schema",
+        "date",
+        "machine",
+        "environments",
+        "profile",
+        "suite",
+        "complete",
+        "interrupted",
+        "seed",
+        "red",
+        "failed",
     )
     entries = [_benchmark_entry(benchmark) for benchmark in file["benchmarks"].elements()]
     entries += [entry for _, entry in top["failed"].items()]
@@ -104,7 +117,8 @@ def read_run(path: Path) -> Run:
         date=top["date"].date(),
         machine=decode_machine(top["machine"]),
         environments=environments,
-        profile=top["profile"].text(),
+        profile=top["profile"].text(PROFILES),
+        suite=top["suite"].text(),
         seed=top["seed"].integer(minimum=None),
         complete=top["complete"].flag(),
         interrupted=top["interrupted"].flag(),

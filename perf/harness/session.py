@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 
 from perf.harness import runs, verdict
 from perf.harness.environment import Side
+from perf.harness.green import reasons_not_green
 from perf.harness.journal import Journal
 from perf.harness.measure import Measured, Progress, Settings, measure
 from perf.harness.preparation import Prepared
-from perf.harness.records import CaseResult, CaseSpec, Comparison, Judgement
+from perf.harness.records import BaselineCase, CaseResult, CaseSpec, Comparison, Judgement
 from perf.harness.schedule import draw_seed
-from perf.harness.settle import reasons_not_green
+from perf.harness.suite import PROFILES
 
 
 class Session:
@@ -25,6 +26,7 @@ class Session:
         self.by_key = {spec.key: spec for spec in prepared.suite.specs}
         self.deselected = 0
         self.selected: tuple[CaseSpec, ...] = ()
+        self.narrowed = False  # by the user: -k, node ids, --lf ...
         self.measured: Measured | None = None
         self.comparison: Comparison | None = None
         self.journal: Journal | None = None
@@ -39,15 +41,19 @@ class Session:
         return self.comparison.judgements if self.comparison else {}
 
     @property
-    def narrowed(self) -> bool:
-        """Whether the user left cases of the profile out; ``--lf`` and node ids report no deselection."""
-        return {spec.key for spec in self.selected} != set(self.by_key)
+    def without_test(self) -> tuple[str, ...]:
+        """Cases of the profile that no collected test stands for, although the user left none out."""
+        return () if self.narrowed else tuple(self.by_key.keys() - {spec.key for spec in self.selected})
 
-    def measure(self, selected: Sequence[CaseSpec], progress: Progress) -> None:
-        """Measures and judges; an interruption keeps the journal of what was measured."""
+    def select(self, specs: Sequence[CaseSpec], *, narrowed: bool) -> None:
+        """Which cases were collected, and whether the user left some out."""
+        self.selected = tuple(specs)
+        self.narrowed = narrowed
+
+    def measure(self, progress: Progress) -> None:
+        """Measures and judges what was selected; an interruption keeps the journal of what was measured."""
         prepared, options = self.prepared, self.prepared.options
-        self.selected = tuple(selected)
-        if not any(spec.skip is None for spec in selected):
+        if not any(spec.skip is None for spec in self.selected):
             return
         self.journal = Journal.start(
             prepared.storage / "journal" / f"{self.date:%Y%m%d_%H%M%S_%f}.jsonl", prepared.machine
@@ -59,9 +65,11 @@ class Session:
             time_limit=options.timeout_seconds,
             module=prepared.suite.worker,
             root=prepared.suite.root,
+            budget=options.budget_seconds,
+            gpu=prepared.gpu,
         )
         try:
-            self.measured = measure(selected, settings, Side(), progress, self.journal)
+            self.measured = measure(self.selected, settings, Side(), progress, self.journal)
         finally:
             self.journal.close()
         self._judge()
@@ -71,10 +79,9 @@ class Session:
         prepared = self.prepared
         if prepared.baseline is None or self.measured is None:
             return
-        known_elsewhere = prepared.suite.known - set(self.by_key)
-        excused = (set(prepared.baseline.cases) - set(self.results)) if self.narrowed else known_elsewhere
         # A case that is skipped on this host was left out knowingly, with its reason shown.
-        excused = excused | {spec.key for spec in self.selected if spec.skip is not None}
+        excused = {spec.key for spec in self.selected if spec.skip is not None}
+        excused |= {key for key, case in prepared.baseline.cases.items() if self.narrowed or not self._expects(case)}
         self.comparison = verdict.compare(
             self.results,
             self.measured.environments,
@@ -82,6 +89,15 @@ class Session:
             prepared.history.runs,
             verdict.Margins(prepared.options.margin_percent, prepared.suite.margins_percent),
             excused=excused,
+        )
+
+    def _expects(self, case: BaselineCase) -> bool:
+        """Whether a whole run of this profile, suite and host has to hold a case of the baseline."""
+        prepared = self.prepared
+        return (
+            case.suite == prepared.suite.name
+            and PROFILES.index(case.profile) <= PROFILES.index(prepared.options.profile)
+            and case.runs[-1][2].spec.device in prepared.devices
         )
 
     def _encode(self) -> runs.RunBlocks:
@@ -93,8 +109,9 @@ class Session:
             machine=self.prepared.machine,
             environments=self.measured.environments,
             profile=self.prepared.options.profile,
-            complete=not self.narrowed and not self.measured.unfinished,
-            interrupted=False,
+            suite=self.prepared.suite.name,
+            complete=not (self.narrowed or self.without_test or self.measured.unfinished),
+            interrupted=bool(self.measured.unfinished),
             seed=self.seed,
             red=red,
             results=self.results,
@@ -107,4 +124,5 @@ class Session:
             self.comparison,
             fail_inconclusive=self.prepared.options.fail_inconclusive,
             unfinished=self.measured.unfinished if self.measured else (),
+            without_test=self.without_test,
         )

@@ -22,8 +22,8 @@ SMALLEST_SD = 0.005
 def case_spreads(baseline: Baseline, history: Sequence[Run]) -> dict[str, tuple[Spread, int]]:
     """Spread of one run's ln(seconds per step) and the number of runs behind it, for each case of ``baseline``.
 
-    The spreads of all cases of the baseline are shrunk towards each other, so a run with ``-k`` is judged as strictly
-    as a whole one. Below :data:`RUNS_TO_ESTIMATE` runs :data:`ASSUMED_SD` is taken as known.
+    The spreads of all cases of the baseline are shrunk towards each other, those that a run with ``-k`` leaves out
+    too. Below :data:`RUNS_TO_ESTIMATE` runs :data:`ASSUMED_SD` is taken as known.
     """
     values = {key: _history(case, baseline, history) for key, case in baseline.cases.items()}
     estimated = {key: ys for key, ys in values.items() if len(ys) >= RUNS_TO_ESTIMATE}
@@ -35,17 +35,21 @@ def case_spreads(baseline: Baseline, history: Sequence[Run]) -> dict[str, tuple[
 
 
 def _history(case: BaselineCase, baseline: Baseline, history: Sequence[Run]) -> list[float]:
-    """ln(seconds per step) in the order of time: the promoted runs, and later ones that measured the same.
+    """ln(seconds per step) in the order of time: the promoted runs, and other ones that measured the same.
 
-    Whatever their colour: leaving out the slow ones would make the spread look small.
+    Runs in which the case was red are left out: the step up to them would widen the spread until the next nights find
+    the very same regression within it. They are so rare by chance that the spread hardly shrinks without them.
     """
+    processes = min(len(result.samples) for _, _, result in case.runs)
     found: dict[tuple[datetime, str], float] = {}
     for run in history:
         if not run.complete or run.interrupted or run.machine.identity != baseline.machine.identity:
             continue
         result = run.cases.get(case.key)
-        if result is None or not _comparable(result, case):
+        if result is None or case.key in run.red or not _comparable(result, case):
             continue
+        if len(result.samples) < processes:
+            continue  # the median over fewer processes varies more than those that are compared
         if run.environments[result.spec.device].same_software == case.environment.same_software:
             found[run.date, run.name] = result.log_seconds_per_step
     for name, date, result in case.runs:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from perf.harness.records import CaseSpec
 
+#: From the smallest to the largest, each holding the one before.
 PROFILES = ("smoke", "nightly", "full")
+BUILT_IN = "built-in"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +27,13 @@ class Suite:
     """The cases of a profile on this host and where their worker is.
 
     ``root`` is put on the worker's import path, ``worker`` is the module there whose ``serve(channel)`` speaks the
-    protocol. ``known`` holds the keys of every profile: a baseline case that is known but not in ``specs`` is out of
-    scope, one that is unknown was renamed or removed. ``margins_percent`` overrides ``--perf-margin`` by case key.
+    protocol. ``name`` says which workloads these are: a baseline case of another suite is not missed in this one.
+    ``margins_percent`` overrides ``--perf-margin`` by case key.
     """
 
     root: Path
     specs: tuple[CaseSpec, ...]
-    known: frozenset[str]
     baselines: Path
+    name: str = BUILT_IN
     worker: str = "lstm_models.worker"
     margins_percent: Mapping[str, float] = field(default_factory=dict)

@@ -100,8 +100,8 @@ def compare(
     """Judges all ``results`` of a session together against ``baseline``.
 
     ``environments`` by device; ``history`` are the runs that were stored before this one. ``excused`` are the keys
-    that are rightly not measured: deselected by the user, or known to the suite but not in this profile. Scope is
-    given by what is excused, since a case that was renamed or removed is in no profile and must be missed.
+    that are rightly not measured: deselected by the user, or promoted from another profile, suite or device. Scope
+    is given by what is excused, since a case that was renamed or removed is in no profile and must be missed.
     """
     results = {key: result for key, result in results.items() if result.samples or result.failure is not None}
     spreads = case_spreads(baseline, history)
@@ -110,9 +110,10 @@ def compare(
     for key, result in results.items():
         case = baseline.cases.get(key)
         exact = exact_judgement(result, case)
-        if exact is not None or case is None:
-            judgements[key] = exact or Judgement(key, Verdict.NO_BASELINE, "")
+        if exact is not None:
+            judgements[key] = exact
             continue
+        assert case is not None  # else the verdict was "no baseline"
         location = statistics.fmean(promoted.log_seconds_per_step for _, _, promoted in case.runs)
         spread, runs = spreads[key]
         evidence[key] = Evidence(

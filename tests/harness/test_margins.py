@@ -34,6 +34,7 @@ def test_brackets_are_no_character_class(tmp_path: Path) -> None:
     [
         ("[margins", "TOML"),
         ("[margin]\n", "margin"),
+        ("margins = 5\n", "margins = 5"),
         *((f'[margins]\n"a" = {value}\n', "'a'") for value in ("0", "-5", "'5'", "true", "nan", "inf", "[5]")),
     ],
 )

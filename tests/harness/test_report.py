@@ -57,10 +57,15 @@ def test_the_table_shows_kernel_times_and_memory():
     assert "cpu, float32; 1–3 processes" in table
     assert "forward w0-b32  loop " in table
     assert "10.10 ms 9.85–10.35" in table
+    assert "99.0 96.6–101.5" in table
     assert "3.17 k" in table
-    assert "11" in table
     assert "500 ms unsteady" in table
     assert f"failed: {makers.key(2)}: was killed" in table
+    once = results_report.once_table(keyed([makers.result([0.010, 0.0101, 0.0102]), makers.failed(2)]))
+    assert "first call" in once
+    assert "peak host MiB" in once
+    assert makers.key(2) not in once
+    assert results_report.once_table(keyed([makers.failed(2)])) == ""
 
 
 def test_what_cases_do_not_share_stands_in_their_names():

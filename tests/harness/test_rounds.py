@@ -24,7 +24,7 @@ def test_calls_are_bounded():
 
 def test_slow_rounds_have_short_windows():
     assert rounds.window(0.3) == 5
-    assert rounds.window(0.31) == 2
+    assert rounds.window(0.31) == 3
 
 
 @pytest.mark.parametrize(("seconds", "limit", "count"), [(0.02, 120, 500), (4, 120, 2), (40, 120, 1), (0.5, 4, 2)])

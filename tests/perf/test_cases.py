@@ -31,7 +31,6 @@ def test_profiles_hold_each_other_and_name_each_case_once(devices: tuple[str, ..
         found = suite(SuiteRequest(profile, devices))
         keys[profile] = {spec.key for spec in found.specs}
         assert len(keys[profile]) == len(found.specs)
-        assert keys[profile] <= found.known
     assert keys["smoke"] <= keys["nightly"] <= keys["full"]
 
 

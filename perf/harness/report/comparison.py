@@ -88,10 +88,8 @@ def summary(comparison: Comparison, *, deselected: int = 0, promote_run: str | N
     lines += [f"missing: {key} stands in the baseline and was not measured" for key in comparison.missing]
     lines += [f"new: {key} has no baseline" for key in comparison.new]
     if comparison.missing:
-        lines.append(
-            "  Was it renamed or removed on purpose? Then delete it in the baseline file, and promote its successor."
-        )
-    if comparison.new:
+        lines.append("  Renamed or removed on purpose? Then: python -m perf retire CASE...")
+    if comparison.missing or comparison.new:
         run = promote_run or "RUN..."
         saved = "" if promote_run else "   (a RUN comes from pytest perf --benchmark-save=NAME)"
         lines.append(f"  python -m perf promote {run} -k CASE --reason TEXT{saved}")

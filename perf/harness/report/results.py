@@ -14,31 +14,27 @@ _PERCENTILES = (50, 95, 99)
 
 
 def results_table(results: Mapping[str, CaseResult]) -> str:
-    """One row per case: kernel that ran, time per step, samples per second, first call, peak memory.
+    """One row per case: kernel that ran, time per step, steps and samples per second. Failed cases are named.
 
-    Times and rates are medians over processes with their 95 % t interval, memory with its range over processes.
-    Failed cases are named.
+    Medians over processes with their 95 % t interval.
     """
-    measured = [result for result in results.values() if result.failure is None and result.samples]
+    measured = _measured(results)
     short = short_names(measured, ran_beside=True)
-    rows = []
-    for result in measured:
-        step = _over(result, lambda sample: sample.seconds_per_step)
-        rows.append(
-            (
-                short[result.spec.key],
-                " ".join(kernels_that_ran(result)),
-                seconds(step) + ("" if result.steady else " unsteady"),
-                per_second(_samples_per_second(result)),
-                seconds(_over(result, lambda sample: sample.first_call_seconds)),
-                _memory(result),
-            )
+    rows = [
+        (
+            short[result.spec.key],
+            " ".join(kernels_that_ran(result)),
+            seconds(_over(result, lambda sample: sample.seconds_per_step)) + ("" if result.steady else " unsteady"),
+            per_second(_over(result, lambda sample: 1 / sample.seconds_per_step)),
+            per_second(_samples_per_second(result)),
         )
+        for result in measured
+    ]
     lines = []
     if rows:
         lines += [
             f"{_shared(measured)}{_processes(measured)}",
-            table(rows, ("case", "ran", "time per step", "samples/s", "first call", "peak MiB")),
+            table(rows, ("case", "ran", "time per step", "steps/s", "samples/s")),
         ]
     lines += [
         f"failed: {key}: {result.failure.message.removeprefix(f'{key} ')}"
@@ -48,13 +44,34 @@ def results_table(results: Mapping[str, CaseResult]) -> str:
     return "\n".join(lines)
 
 
+def once_table(results: Mapping[str, CaseResult]) -> str:
+    """What is paid once, one row per case: first call (tracing, compiling) with its interval over processes, and peak
+    host memory over what was resident before, with its range; "" where nothing was measured."""
+    measured = _measured(results)
+    short = short_names(measured, ran_beside=True)
+    rows = [
+        (
+            short[result.spec.key],
+            " ".join(kernels_that_ran(result)),
+            seconds(_over(result, lambda sample: sample.first_call_seconds)),
+            _memory(result),
+        )
+        for result in measured
+    ]
+    return "Paid once\n" + table(rows, ("case", "ran", "first call", "peak host MiB")) if rows else ""
+
+
+def _measured(results: Mapping[str, CaseResult]) -> list[CaseResult]:
+    return [result for result in results.values() if result.failure is None and result.samples]
+
+
 def _processes(measured: Sequence[CaseResult]) -> str:
     """How many processes each case ran in, and what that lets be said."""
     numbers = sorted({len(result.samples) for result in measured})
     if numbers[-1] == 1:
         return "1 process, which tells nothing of the spread between processes: no intervals"
     several = counted(numbers[-1], "process") if len(numbers) == 1 else f"{numbers[0]}–{numbers[-1]} processes"
-    return f"{several}; intervals are 95 % over processes, memory has its range"
+    return f"{several}; intervals are 95 % over processes, memory has its range over them"
 
 
 def calls_table(results: Mapping[str, CaseResult]) -> str:

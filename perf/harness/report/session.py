@@ -39,7 +39,9 @@ def summary_lines(reporter: pytest.TerminalReporter, session: Session, *, saved:
         parts += _measured(session, saved)
     if parts:
         reporter.section("lstm-perf")
-        reporter.write_line("\n\n".join(part for part in parts if part))
+        # Line by line: pytest escapes a whole text at once where the terminal cannot show one of its characters.
+        for line in "\n\n".join(part for part in parts if part).splitlines():
+            reporter.write_line(line)
 
 
 def _skipped(session: Session) -> list[str]:
@@ -55,6 +57,7 @@ def _measured(session: Session, saved: Path | None) -> list[str]:
         prepared = session.prepared
         parts.append(compared.comparison_header(comparison, prepared.machine, session.measured.environments))
     parts.append(results.results_table(session.results))
+    parts.append(results.once_table(session.results))
     parts.append(results.calls_table(session.results))
     if comparison is not None:
         parts.append(compared.comparison_table(comparison, session.results))

@@ -16,6 +16,7 @@ def reasons_not_green(
     *,
     fail_inconclusive: bool,
     unfinished: Sequence[str] = (),
+    without_test: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """One sentence per reason, worst first; empty when the session may be green."""
     if not results:
@@ -23,8 +24,12 @@ def reasons_not_green(
     reasons = []
     if unfinished:
         reasons.append(f"The budget ended before {_count(len(unfinished))} measured: {_named(unfinished)}.")
+    if without_test:
+        reasons.append(f"{_count(len(without_test))} without a collected test: {_named(without_test)}.")
     if comparison is None:
         return tuple(reasons)
+    if not any(judgement.change for judgement in comparison.judgements.values()):
+        reasons.append("No case's time was compared with the baseline, and nothing judged is never green.")
     if comparison.missing:
         missing = f"{_count(len(comparison.missing))} in the baseline and not measured (missing)"
         reasons.append(f"{missing}: {_named(comparison.missing)}.")
@@ -33,10 +38,11 @@ def reasons_not_green(
     for verdict, what in (
         (Verdict.CASE_CHANGED, "no longer the work that the baseline holds (case changed)"),
         (Verdict.DRIFTED, "drifted with the machine"),
+        (Verdict.UNSTEADY, "not judged, for it reached no steady state as it did in the baseline (unsteady)"),
     ):
         if keys := _with(comparison, verdict):
             reasons.append(f"{_count(len(keys))} {what}: {_named(keys)}.")
-    undecided = [*_with(comparison, Verdict.INCONCLUSIVE), *_with(comparison, Verdict.UNSTEADY)]
+    undecided = _with(comparison, Verdict.INCONCLUSIVE)
     if undecided and fail_inconclusive:
         reasons.append(f"{_count(len(undecided))} undecided, and --perf-inconclusive is fail: {_named(undecided)}.")
     return tuple(reasons)
