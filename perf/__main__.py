@@ -62,7 +62,8 @@ def _promote(names: Sequence[str], select: str, reason: str, storage: Path, dire
 
 
 def _retire(keys: Sequence[str], directory: Path) -> str:
-    old = baselines.load(directory, fingerprint())
+    machine = fingerprint()
+    old = baselines.load(directory, machine)
     if unknown := sorted(set(keys) - set(old.cases)):
         raise Refusal(
             f"{old.name} holds no case {unknown[0]!r}, and nothing was changed. It holds: {', '.join(old.cases)}."
@@ -70,7 +71,7 @@ def _retire(keys: Sequence[str], directory: Path) -> str:
     left = {key: case for key, case in old.cases.items() if key not in keys}
     if not left:
         raise Refusal(f"That would leave no case in {old.name}. Delete the file instead, and promote new runs.")
-    _write(Path(old.name), replace(old, cases=left))
+    _write(baselines.path_for(directory, machine), replace(old, cases=left))
     return f"{old.name}: {len(old.cases) - len(left)} taken out, {len(left)} left. Review it and commit it."
 
 

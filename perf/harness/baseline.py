@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,9 @@ def load(directory: Path, machine: Machine) -> Baseline:
         raise Refusal(f"There is no baseline for this machine ({path}).{others} {_MAKE_ONE}")
     baseline = read(path)
     _same_hardware(str(path), baseline.machine, machine)
-    return baseline
+    # Messages name the file again and again: as somebody in this folder would.
+    here = Path.cwd()
+    return replace(baseline, name=str(path.relative_to(here))) if path.is_relative_to(here) else baseline
 
 
 def from_run(run: Run, machine: Machine) -> Baseline:

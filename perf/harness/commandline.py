@@ -18,8 +18,13 @@ def asks_for(config: pytest.Config, folder: Path) -> bool:
 def collects_only(config: pytest.Config) -> bool:
     """Whether no test body will run: nothing is measured then either."""
     option = config.option
-    shows_only = option.showfixtures or option.show_fixtures_per_test or option.cacheshow is not None
+    shows_only = option.showfixtures or option.show_fixtures_per_test or _of_the_cache(config, "cacheshow") is not None
     return bool(option.collectonly or option.setuponly or option.setupplan or shows_only)
+
+
+def _of_the_cache(config: pytest.Config, name: str) -> object:
+    """An option of pytest's cache, which can be switched off and then has none."""
+    return getattr(config.option, name, None)
 
 
 def will_run(config: pytest.Config) -> bool:
@@ -51,9 +56,8 @@ def narrows(config: pytest.Config, folder: Path) -> bool:
     """Whether the command line leaves tests of ``folder`` out by itself; deselection is reported by pytest."""
     option = config.option
     whole = any("::" not in arg and covers(path_of(arg, config), folder) for arg in config.args)
-    # --lf belongs to pytest's cache, which can be switched off.
-    last_failed = getattr(option, "lf", False)
-    return not whole or bool(option.ignore or option.ignore_glob or option.deselect or last_failed)
+    left_out = option.ignore or option.ignore_glob or option.deselect or _of_the_cache(config, "lf")
+    return not whole or bool(left_out)
 
 
 def path_of(arg: str, config: pytest.Config) -> Path:

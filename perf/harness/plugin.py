@@ -45,7 +45,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if not suites or hasattr(config, "workerinput"):
         return  # no suite here; or a worker of pytest-xdist, whose controller has decided already
     root = Path(inspect.getfile(suites[-1].function)).resolve().parent
-    if not commandline.asks_for(config, root / "perf"):
+    folder = root / "perf"
+    if not commandline.asks_for(config, folder):
         if config.getoption("benchmark_compare", None):
             raise pytest.UsageError(
                 "--benchmark-compare gates the cases in perf/, and these were not asked for. Write 'pytest perf "
@@ -56,10 +57,10 @@ def pytest_configure(config: pytest.Config) -> None:
         commandline.refuse_unfit(config)
         options = Options.from_pytest_config(config)
         storage = commandline.take_over_benchmark_options(config, root)
-        session = Session(prepare(options, storage, lambda request: config.hook.pytest_perf_suite(request=request)))
+        prepared = prepare(options, storage, lambda request: config.hook.pytest_perf_suite(request=request))
     except Refusal as refusal:
         raise pytest.UsageError(str(refusal)) from None
-    config.stash[SESSION] = session
+    config.stash[SESSION] = Session(prepared, folder)
 
 
 @pytest.hookimpl(trylast=True)
@@ -122,8 +123,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     perf = session.config.stash.get(SESSION, None)
     if perf is not None:
         specs = [spec for item in session.items if (spec := _spec(item, perf))]
-        folder = perf.prepared.suite.root / "perf"
-        perf.select(specs, narrowed=perf.deselected > 0 or commandline.narrows(session.config, folder))
+        perf.select(specs, narrowed=perf.deselected > 0 or commandline.narrows(session.config, perf.folder))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

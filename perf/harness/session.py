@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 from perf.harness import runs, verdict
 from perf.harness.environment import Side
@@ -19,8 +20,9 @@ from perf.harness.suite import PROFILES
 class Session:
     """What the stages leave for the next one; the plugin calls them in order."""
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: Prepared, folder: Path) -> None:
         self.prepared = prepared
+        self.folder = folder  # where the tests stand that state the verdicts
         self.seed = draw_seed() if prepared.options.seed is None else prepared.options.seed
         self.date = datetime.now(UTC)
         self.by_key = {spec.key: spec for spec in prepared.suite.specs}

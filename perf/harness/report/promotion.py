@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from tabulate import tabulate
-
+from perf.harness.numbers import counted
 from perf.harness.promote import Promotion
 from perf.harness.records import Baseline
+from perf.harness.report.tables import table
 
 
 def promotion_table(promotion: Promotion, old: Baseline | None) -> str:
-    """What ``python -m perf promote`` did."""
+    """The promoted cases and what they replace, then those that were left out, together by reason."""
     rows = []
     for key in promotion.promoted:
         before = old.cases.get(key) if old else None
-        what = "replaces the one of " + f"{before.promoted:%Y-%m-%d}" if before else "new"
-        rows.append((key, "promoted", what))
-    rows += [(key, "left out", why[:60] + ("…" if len(why) > 60 else "")) for key, why in promotion.left_out.items()]
+        rows.append((key, f"replaces the one of {before.promoted:%Y-%m-%d}" if before else "new"))
+    lines = [table(rows, ("promoted", ""))]
+    by_reason: dict[str, list[str]] = {}
+    for key, why in promotion.left_out.items():
+        by_reason.setdefault(why, []).append(key)
+    for why, keys in by_reason.items():
+        lines += ["", f"left out, {counted(len(keys), 'case')}: {why}", *(f"  {key}" for key in keys)]
     kept = len(promotion.baseline.cases) - len(promotion.promoted)
-    last = f"{promotion.baseline.name}: {len(promotion.promoted)} promoted"
-    last += f", {kept} as they were" if kept else ""
-    full = [f"{key}: {why}" for key, why in promotion.left_out.items() if len(why) > 60]
-    return "\n".join(
-        [tabulate(rows, ("case", "", ""), disable_numparse=True), *full, f"{last}. Review it and commit it."]
-    )
+    unchanged = f", {kept} as they were" if kept else ""
+    lines += ["", f"{promotion.baseline.name}: {len(promotion.promoted)} promoted{unchanged}. Review it and commit it."]
+    return "\n".join(lines)
