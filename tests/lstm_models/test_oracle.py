@@ -164,9 +164,17 @@ def test_the_right_network_agrees(name: str, path: Path, precision: Precision) -
     assert judged(case_of(name, path, precision=precision), right)
 
 
-@PRECISIONS
 @pytest.mark.parametrize("order", [(0, 1, 3, 2), (1, 0, 2, 3), (3, 1, 2, 0)], ids=str)
-@pytest.mark.parametrize("path", [Path.FORWARD, Path.BACKWARD, Path.FIT])
+@pytest.mark.parametrize(
+    ("path", "precision"),
+    [
+        (path, precision)
+        for path in (Path.FORWARD, Path.BACKWARD, Path.FIT)
+        for precision in Precision
+        # Two small bidirectional layers forget an exchanged gate to within bfloat16's 3 %; their gradients do not.
+        if (path, precision) != (Path.FORWARD, Precision.MIXED_BFLOAT16)
+    ],
+)
 @STACKS
 def test_a_wrong_gate_order_is_caught(name: str, path: Path, order: tuple[int, ...], precision: Precision) -> None:
     case = case_of(name, path, precision=precision)
