@@ -10,6 +10,8 @@ import sys
 from typing import Any, Mapping, Sequence
 from urllib.parse import urlsplit
 
+from lstm_models.keras_layers import keras
+
 _PREFIXES = ("TF_", "KERAS_", "XLA_", "OMP_", "LSTM_PERF_")
 #: Terraform shares the prefix; its variables are paths and secrets that do nothing to TensorFlow.
 _TERRAFORM = ("TF_CLI_", "TF_VAR_", "TF_TOKEN_", "TF_DATA_DIR", "TF_WORKSPACE", "TF_PLUGIN_")
@@ -38,7 +40,6 @@ def variables(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _versions() -> dict[str, str]:
-    import keras
     import numpy
     import tensorflow as tf
 
@@ -46,7 +47,7 @@ def _versions() -> dict[str, str]:
     return {
         "python": platform.python_version(),
         "tensorflow": str(tf.__version__),
-        "keras": str(keras.__version__),
+        "keras": str(keras().__version__),
         "numpy": str(numpy.__version__),
         "cuda": str(build.get("cuda_version", "not built with CUDA")),
         "cudnn": str(build.get("cudnn_version", "not built with CUDA")),
@@ -88,7 +89,6 @@ def _version(distribution: importlib.metadata.Distribution) -> str:
 
 
 def _settings() -> dict[str, str]:
-    import keras
     import tensorflow as tf
 
     threading = tf.config.threading
@@ -100,7 +100,7 @@ def _settings() -> dict[str, str]:
         "tf32": _on(tf.config.experimental.tensor_float_32_execution_enabled()),
         "determinism": _determinism(),
         "gpu_memory_growth": "on" if tf.config.list_physical_devices("GPU") else "no GPU",
-        "keras_backend": str(keras.backend.backend()),
+        "keras_backend": str(keras().backend.backend()),
     }
 
 

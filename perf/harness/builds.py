@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import platform
-import re
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,13 +12,10 @@ from perf.harness.environment import Side
 from perf.harness.environment_cache import cache_folder, folder_to_build, only_builder, read_record, write_record
 from perf.harness.errors import Refusal
 from perf.harness.installed import Installed, by_canonical_name, installed, why_no_worker
-from perf.harness.named import named
+from perf.harness.recipe import Recipe, pins, recipe
 from perf.harness.spec import Spec
 from perf.harness.uv_commands import Uv, UvFailed
-from perf.harness.wanted import NOT_HELD, Wanted, asks_for_legacy_keras, hold_most, wanted
-
-#: Raised when environments are made in another way, so that none of before is reused.
-_FORM = 1
+from perf.harness.wanted import NOT_HELD
 
 Progress = Callable[[str], None]
 
@@ -36,36 +29,6 @@ class BuiltSide:
     released: tuple[str, ...]
     cached: bool
     packages: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Recipe:
-    """All that decides what a built environment is."""
-
-    spec: Spec
-    python: str  # for uv: an interpreter or a version
-    base: str  # the same, with all that makes it another one
-    named: Mapping[str, str]
-    texts: tuple[str, ...]
-    wanted: Wanted
-
-    @property
-    def name(self) -> str:
-        """Of its folder: readable, then a digest of everything."""
-        holds = sorted(self.wanted.holds.values())
-        parts = [
-            _FORM,
-            self.spec.complete,
-            self.base,
-            platform.system(),
-            platform.machine(),
-            self.texts,
-            self.wanted.unnamed,
-            holds,
-        ]
-        digest = hashlib.sha256(json.dumps([*parts, self.wanted.without]).encode()).hexdigest()
-        words = re.sub(r"[^A-Za-z0-9.]+", "-", next(iter(self.named.values()), f"python-{self.spec.python}"))
-        return f"{words.strip('-')[:40]}-{digest[:16]}"
 
 
 def sides(against: Spec, candidate: Spec, progress: Progress) -> tuple[BuiltSide, BuiltSide]:
@@ -92,17 +55,17 @@ def side_for(spec: Spec, held: Mapping[str, str], progress: Progress, python: st
     if not spec.needs_build:
         side = Side(spec.interpreter or sys.executable, spec.variables)
         return BuiltSide(side, (), True, _checked(spec, side).packages)
-    recipe = _recipe(spec, held, python)
-    place = cache_folder() / recipe.name
+    asked = recipe(spec, held, python)
+    place = cache_folder() / asked.name
     try:
-        if (built := _reused(recipe, place)) is not None:
+        if (built := _reused(asked, place)) is not None:
             return built
         with only_builder(
             place.parent, lambda: progress("waiting for another session that builds environments")
         ) as lock:
-            if (built := _reused(recipe, place)) is not None:
+            if (built := _reused(asked, place)) is not None:
                 return built
-            return _build(recipe, place, held, progress, Uv(lock))
+            return _build(asked, place, held, progress, Uv(lock))
     except OSError as error:
         raise Refusal(
             f"The environment {spec.words!r} could not be built in {place.parent}: {error.strerror or error}. Make "
@@ -110,82 +73,41 @@ def side_for(spec: Spec, held: Mapping[str, str], progress: Progress, python: st
         ) from error
 
 
-def _recipe(spec: Spec, held: Mapping[str, str], python: str) -> _Recipe:
-    asked = named(spec)
-    if spec.complete:
-        besides = Wanted((), {}, ())
-    else:
-        besides = wanted(asked.packages, held, asks_for_legacy_keras(spec.variables))
-    chosen = spec.interpreter or python
-    found = installed(Side(chosen, spec.variables))
-    if spec.python and not f"{found.python}.".startswith(f"{spec.python}."):
-        return _Recipe(spec, spec.python, f"python=={spec.python}", asked.packages, asked.texts, besides)
-    return _Recipe(spec, chosen, f"{found.base} {found.python}", asked.packages, asked.texts, besides)
-
-
-def _reused(recipe: _Recipe, place: Path) -> BuiltSide | None:
+def _reused(asked: Recipe, place: Path) -> BuiltSide | None:
     """The environment if it is there and still what it was when it was built."""
     record = read_record(place)
     if record is None:
         return None
-    side = _side(place, recipe.spec)
     try:
-        found = _checked(recipe.spec, side)
+        found = _contents(asked.spec, place)
     except Refusal:  # the interpreter that it was made from is gone
         return None
     if found.packages != record.get("packages"):
         return None
-    return BuiltSide(side, tuple(record.get("released", ())), True, found.packages)
+    return BuiltSide(_side(place, asked.spec), tuple(record.get("released", ())), True, found.packages)
 
 
-def _build(recipe: _Recipe, place: Path, held: Mapping[str, str], progress: Progress, uv: Uv) -> BuiltSide:
-    spec = recipe.spec
+def _build(asked: Recipe, place: Path, held: Mapping[str, str], progress: Progress, uv: Uv) -> BuiltSide:
+    spec = asked.spec
     start = time.monotonic()
     with folder_to_build(place) as folder:
         try:
             progress(f"building an environment: {spec.words}")
-            uv.venv(folder, recipe.python)
-            pins = _lines(spec.requirements) if spec.complete else _solve(recipe, folder, uv, progress)
-            (folder / "pinned.txt").write_text(pins)
-            progress(f"installing {len(pins.splitlines())} packages: {spec.words}")
+            uv.venv(folder, asked.python)
+            pinned = pins(asked, folder, uv, progress)
+            (folder / "pinned.txt").write_text(pinned)
+            progress(f"installing {len(pinned.splitlines())} packages: {spec.words}")
             uv.install(folder, folder / "pinned.txt")
         except UvFailed as failed:
             raise Refusal(
                 f"The environment {spec.words!r} could not be built: {failed.message}\nNothing was measured, and "
                 "nothing half-built was kept."
             ) from failed
-        found = _checked(spec, _side(folder, spec))
-        released = () if spec.complete else _released(recipe.named, held, found.packages)
+        found = _contents(spec, folder)
+        released = () if spec.complete else _released(asked.named, held, found.packages)
         write_record(folder, {"asked": spec.words, "released": released, "packages": dict(found.packages)})
     progress(f"built in {time.monotonic() - start:.0f} s: {spec.words}")
     return BuiltSide(_side(place, spec), released, False, found.packages)
-
-
-def _solve(recipe: _Recipe, folder: Path, uv: Uv, progress: Progress) -> str:
-    """Pins for all packages, with as much held at the other side's versions as goes together."""
-    asked, constraints, overrides = (folder / f"{name}.txt" for name in ("asked", "constraints", "overrides"))
-    asked.write_text(_lines([*recipe.spec.requirements, *recipe.wanted.unnamed]))
-    overrides.write_text(_lines([f"{name}; python_version < '3'" for name in recipe.wanted.without]))
-    holds = recipe.wanted.holds
-    files = [asked, *recipe.spec.requirement_files]
-    pinned = ""
-
-    def solvable(names: Sequence[str]) -> bool:
-        nonlocal pinned
-        constraints.write_text(_lines([holds[name] for name in names]))
-        try:
-            pinned = uv.solve(folder, files, constraints, overrides)
-        except UvFailed as failed:
-            if failed.unsolvable and names:  # without any held, what was asked for is itself impossible
-                return False
-            raise
-        return True
-
-    if not solvable(list(holds)):
-        progress(f"not all other packages can stay at the other side's versions; finding which: {recipe.spec.words}")
-        solvable([])
-        hold_most(list(holds), solvable)
-    return pinned
 
 
 def _released(named: Mapping[str, str], held: Mapping[str, str], found: Mapping[str, str]) -> tuple[str, ...]:
@@ -212,9 +134,14 @@ def _checked(spec: Spec, side: Side) -> Installed:
     return found
 
 
+def _contents(spec: Spec, folder: Path) -> Installed:
+    """What was installed into a built environment, whatever else the caller has on the path."""
+    return _checked(spec, Side(_interpreter(folder), {"PYTHONPATH": None}))
+
+
 def _side(folder: Path, spec: Spec) -> Side:
-    return Side(str(folder / "bin" / "python"), spec.variables)
+    return Side(_interpreter(folder), spec.variables)
 
 
-def _lines(lines: Sequence[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
+def _interpreter(folder: Path) -> str:
+    return str(folder / "bin" / "python")

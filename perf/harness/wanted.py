@@ -58,8 +58,7 @@ def wanted(named: Mapping[str, str], held: Mapping[str, str], legacy_keras: bool
 
 def asks_for_legacy_keras(variables: Mapping[str, str | None]) -> bool:
     """Whether a side with these variables makes ``tf.keras`` Keras 2, as TensorFlow reads it."""
-    value = {**os.environ, **variables}.get("TF_USE_LEGACY_KERAS")
-    return value is not None and value.lower() in ("1", "true")
+    return {**os.environ, **variables}.get("TF_USE_LEGACY_KERAS") in ("true", "True", "1")
 
 
 def hold_most(names: Sequence[str], solvable: Callable[[Sequence[str]], bool]) -> tuple[str, ...]:

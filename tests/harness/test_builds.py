@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -179,6 +180,17 @@ def test_an_environment_that_was_changed_by_hand_is_built_again(cache: Path) -> 
     shutil.rmtree(info)
     again = build("keras==3.15.1")
     assert (again.cached, again.packages) == (False, built.packages)
+
+
+def test_what_the_caller_has_on_the_path_belongs_to_no_environment(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(make_wheel(tmp_path, "other", "1.0")) as wheel:
+        wheel.extractall(tmp_path / "mine")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "mine"))
+    assert "other" not in build("keras==3.15.1").packages
+    monkeypatch.delenv("PYTHONPATH")
+    assert build("keras==3.15.1").cached
 
 
 def test_an_environment_whose_python_is_gone_is_built_again(cache: Path) -> None:
