@@ -39,5 +39,6 @@ def make_index(folder: Path) -> None:
         make_wheel(folder, flavour, "2.15.1", ["numpy<2", "keras>=2.15,<2.16"], "tensorflow")
         make_wheel(folder, flavour, "2.17.1", ["numpy<2", "keras>=3.2"], "tensorflow")
         make_wheel(folder, flavour, "2.21.0", ["numpy>=1.26", "keras>=3.10"], "tensorflow")
+        make_wheel(folder, flavour, "2.22.0rc0", ["numpy>=2"], "tensorflow")  # goes with every Keras
     for version in ("2.17.0", "2.21.0"):
         make_wheel(folder, "tf-keras", version, [f"tensorflow~={version[:-2]}.0"])

@@ -10,15 +10,15 @@ from packaging.version import InvalidVersion, Version
 
 from perf.harness.builds import BuiltSide, Progress, side_for
 from perf.harness.errors import Refusal
-from perf.harness.installed import TENSORFLOWS, by_canonical_name, tensorflow_of
+from perf.harness.installed import by_canonical_name, tensorflow_of
 from perf.harness.records import Environment
 from perf.harness.spec import Spec
 from perf.harness.uv_commands import has_python
+from perf.harness.wanted import COMPUTE
 
 #: Not brought back: this suite is on every worker's path as a checkout, and an environment made by uv has no pip.
 NOT_REBUILT = ("lstm-perf", "pip")
-#: What computes: without exactly these the environment is another one.
-_COMPUTES = (*TENSORFLOWS, "keras", "tf-keras", "numpy")
+#: What computes besides :data:`perf.harness.wanted.COMPUTE`: without exactly these it is another environment.
 _COMPUTES_PREFIXES = ("nvidia-", "tensorflow-", "jax", "torch")
 
 
@@ -102,4 +102,4 @@ def _requirement(name: str, version: str) -> str | None:
 
 
 def _computes(name: str) -> bool:
-    return name in _COMPUTES or name.startswith(_COMPUTES_PREFIXES)
+    return name in COMPUTE or name.startswith(_COMPUTES_PREFIXES)

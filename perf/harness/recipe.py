@@ -15,7 +15,7 @@ from perf.harness.installed import installed
 from perf.harness.named import named
 from perf.harness.spec import Spec
 from perf.harness.uv_commands import Uv, UvFailed
-from perf.harness.wanted import Wanted, asks_for_legacy_keras, hold_most, wanted
+from perf.harness.wanted import COMPUTE, Wanted, asks_for_legacy_keras, hold_most, wanted
 
 #: Raised when environments are made in another way, so that none of before is reused.
 _FORM = 1
@@ -71,26 +71,34 @@ def pins(asked: Recipe, folder: Path, uv: Uv, progress: Callable[[str], None]) -
     )
     requirements.write_text(_lines([*asked.spec.requirements, *asked.wanted.unnamed]))
     overrides.write_text(_lines([f"{name}; python_version < '3'" for name in asked.wanted.without]))
-    holds = asked.wanted.holds
     files = [requirements, *asked.spec.requirement_files]
-    pinned = ""
+    solution = ""
 
-    def solvable(names: Sequence[str]) -> bool:
-        nonlocal pinned
-        constraints.write_text(_lines([holds[name] for name in names]))
+    def solvable(held: Sequence[str]) -> bool:
+        nonlocal solution
+        constraints.write_text(_lines(held))
         try:
-            pinned = uv.solve(folder, files, constraints, overrides)
+            solution = uv.solve(folder, files, constraints, overrides)
         except UvFailed as failed:
-            if failed.unsolvable and names:  # without any held, what was asked for is itself impossible
+            if failed.unsolvable and held:  # without any held, what was asked for is itself impossible
                 return False
             raise
         return True
 
-    if not solvable(list(holds)):
-        progress(f"not all other packages can stay at the other side's versions; finding which: {asked.spec.words}")
-        solvable([])
-        hold_most(list(holds), solvable)
-    return pinned
+    holds = dict(asked.wanted.holds)
+    if solvable(list(holds.values())):
+        return solution
+    progress(f"not all other packages can stay at the other side's versions; finding which: {asked.spec.words}")
+    solvable([])
+    kept: list[str] = []
+    for name in [name for name in holds if name in COMPUTE]:
+        hold = holds.pop(name)
+        if not solvable([*kept, hold]):
+            # What comes in its place stays: else a lesser package that is held drives it to any version there is.
+            hold = next((line for line in solution.splitlines() if line.startswith(f"{name}==")), "")
+        kept += [hold] if hold else []
+    hold_most(list(holds), lambda names: solvable([*kept, *(holds[name] for name in names)]))
+    return solution
 
 
 def _lines(lines: Sequence[str]) -> str:

@@ -16,8 +16,8 @@ from perf.harness.installed import TENSORFLOWS, by_canonical_name, tensorflow_of
 
 #: Of no use to a worker or without a meaning outside the environment they are in.
 NOT_HELD = ("lstm-perf", "pip", "uv", "wheel")
-#: Held before all others: where not everything can be, these decide what the comparison says.
-_FIRST = (*TENSORFLOWS, "keras", "tf-keras", "numpy")
+#: What computes; held before all others where not everything can be, in this order.
+COMPUTE = (*TENSORFLOWS, "keras", "tf-keras", "numpy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def wanted(named: Mapping[str, str], held: Mapping[str, str], legacy_keras: bool
     if legacy_keras and "tf-keras" not in named:
         unnamed.append(f"tf-keras{_same_minor(named.get(flavour or '', versions.get(flavour or '', '')))}")
     holds = {}
-    order = sorted(versions, key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name))
+    order = sorted(versions, key=lambda name: (COMPUTE.index(name) if name in COMPUTE else len(COMPUTE), name))
     for name in order:
         if name not in named and name not in NOT_HELD and (hold := _hold(name, versions[name])):
             holds[name] = hold
@@ -80,7 +80,7 @@ def hold_most(names: Sequence[str], solvable: Callable[[Sequence[str]], bool]) -
             # Had the first half been kept whole, the second must hold what fails.
             keep(group[middle:], len(kept) - before == middle)
 
-    keep(names, True)
+    keep(names, False)
     return tuple(kept)
 
 

@@ -100,6 +100,10 @@ def test_as_many_as_possible_are_held(seed: int) -> None:
                for name in names if name not in kept)  # fmt: skip
 
 
+def test_all_are_held_where_all_go_together() -> None:
+    assert hold_most(["a", "b", "c"], lambda names: True) == ("a", "b", "c")
+
+
 def test_one_conflict_among_many_costs_few_questions() -> None:
     names = [f"p{number}" for number in range(64)]
     asked: list[int] = []
