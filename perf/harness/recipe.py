@@ -40,7 +40,8 @@ class Recipe:
         where = (self.base, platform.system(), platform.machine())
         what = (self.spec.complete, self.texts, wanted.unnamed, sorted(wanted.holds.values()), wanted.without)
         digest = hashlib.sha256(json.dumps((_FORM, where, what)).encode()).hexdigest()
-        words = re.sub(r"[^A-Za-z0-9.]+", "-", next(iter(self.named.values()), f"python-{self.spec.python}"))
+        first = "recorded" if self.spec.complete else next(iter(self.named.values()), f"python-{self.spec.python}")
+        words = re.sub(r"[^A-Za-z0-9.]+", "-", first)
         return f"{words.strip('-')[:40]}-{digest[:16]}"
 
 

@@ -58,7 +58,9 @@ class Spec:
 
     @property
     def words(self) -> str:
-        """As the user would write it, for messages."""
+        """As the user would write it, for messages; of a complete one its size, since nobody writes or reads those."""
+        if self.complete:
+            return f"as recorded: Python {self.python} and {len(self.requirements)} packages"
         words = [
             *([self.interpreter] if self.interpreter else []),
             *self.requirements,

@@ -18,7 +18,10 @@ MESSAGE_LINES = 20
 _NOT_INHERITED = ("UV_PYTHON", "UV_SYSTEM_PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYTHONHOME")
 _HINTS = (
     ("No space left", "Free some space, or move the folders with LSTM_PERF_CACHE and uv's UV_CACHE_DIR."),
-    ("No solution found", "Name versions that exist and go together, for this Python."),
+    (
+        "No solution found",
+        "Name versions that exist and go together for this Python, or ask for another one with python==X.Y.",
+    ),
     ("No interpreter found", "Name the path of an interpreter, or a version that is installed."),
     ("error sending request", "Is there a network? uv's own settings (UV_DEFAULT_INDEX, UV_OFFLINE) apply."),
     ("Failed to fetch", "Is there a network? uv's own settings (UV_DEFAULT_INDEX, UV_OFFLINE) apply."),

@@ -117,4 +117,6 @@ def test_a_side_has_one_interpreter() -> None:
 def test_a_spec_says_itself_again() -> None:
     tokens = ["keras==3.3.3", "python==3.11", "TF_X=1"]
     assert parse([parse(tokens).words]) == parse(tokens)
+    recorded = Spec(requirements=tuple(f"p{n}==1" for n in range(67)), python="3.11.7", complete=True)
+    assert recorded.words == "as recorded: Python 3.11.7 and 67 packages"
     assert Spec().words == "the environment in which pytest runs"
