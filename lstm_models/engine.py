@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Mapping, Optional
 
-from lstm_models import data, memory, models, paths, user_models
+from lstm_models import data, keras_layers, memory, models, paths, user_models
 from lstm_models.agreement import Agreement
 from lstm_models.case import Case
 from lstm_models.models import Built
@@ -106,10 +106,9 @@ class Engine:
         """Import the framework, once; refuse a Keras on another backend, whose kernels are not TensorFlow's."""
         if self._started:
             return
-        import keras
         import tensorflow as tf
 
-        backend = str(keras.backend.backend())
+        backend = str(keras_layers.keras().backend.backend())
         if backend != "tensorflow":
             raise Problem("open", f"Keras runs on {backend!r} here; unset KERAS_BACKEND or set it to tensorflow.")
         for device in tf.config.list_physical_devices("GPU"):
@@ -197,7 +196,5 @@ def _has_gpu() -> bool:
 
 
 def _free() -> None:
-    import keras
-
-    keras.backend.clear_session()
+    keras_layers.keras().backend.clear_session()
     memory.trim()

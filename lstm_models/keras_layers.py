@@ -6,10 +6,12 @@ TensorFlow is imported inside functions, so that importing this module costs not
 from __future__ import annotations
 
 import inspect
+import os
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator
 
 from lstm_models import kernels
+from lstm_models.problem import Problem
 from lstm_models.words import Kernel, Precision
 
 #: Loss scale of mixed_float16: large enough that small gradients do not vanish, far from overflow.
@@ -17,9 +19,23 @@ LOSS_SCALE = 1024.0
 
 
 def keras() -> Any:
-    """Keras as the environment has it: Keras 3, or the Keras 2 that TensorFlow 2.15 comes with."""
-    import keras as module
+    """Keras as the environment has it: what ``tf.keras`` is there.
 
+    That is Keras 3, the Keras 2 that TensorFlow 2.15 comes with, or the Keras 2 of tf-keras where
+    ``TF_USE_LEGACY_KERAS`` asks for it. Raises :class:`Problem` where that is not installed.
+    """
+    # As TensorFlow reads it, in tensorflow/python/util/keras_deps and its lazy loader.
+    if os.environ.get("TF_USE_LEGACY_KERAS") in ("true", "True", "1"):
+        try:
+            import tf_keras as module
+        except ModuleNotFoundError as error:
+            raise Problem(
+                "open",
+                f"TF_USE_LEGACY_KERAS asks for Keras 2, the package tf-keras of TensorFlow's version ({error}). "
+                "Install it, or unset the variable.",
+            ) from error
+    else:
+        import keras as module
     return module
 
 

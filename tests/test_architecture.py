@@ -41,7 +41,7 @@ RULES = (
     Forbidden("perf.harness.stats", "perf.harness.report"),
     *(
         Forbidden(f"perf.harness.{low}", f"perf.harness.{high}")
-        for low in ("codec", "runs", "baseline", "measure", "workers", "verdict")
+        for low in ("codec", "runs", "baseline", "measure", "workers", "verdict", "spec", "builds", "rebuild")
         for high in ("report", "plugin", "session", "preparation", "options")
     ),
     *(

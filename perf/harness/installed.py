@@ -1,0 +1,106 @@
+"""What an interpreter has installed, without starting TensorFlow."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from perf.harness.environment import Side, why_no_python
+from perf.harness.errors import Refusal
+
+#: Distributions that hold the module ``tensorflow``.
+TENSORFLOWS = (
+    "tensorflow",
+    "tensorflow-cpu",
+    "tensorflow-gpu",
+    "tensorflow-rocm",
+    "tensorflow-macos",
+    "tensorflow-intel",
+    "tensorflow-cpu-aws",
+    "tf-nightly",
+    "tf-nightly-cpu",
+    "tf-nightly-gpu",
+    "intel-tensorflow",
+)
+OLDEST_TENSORFLOW = Version("2.15")
+_TIME_LIMIT_SECONDS = 60.0
+# Runs in any Python 3.9, and with nothing but what that interpreter has.
+_ASK = """
+import importlib.metadata, importlib.util, json, os, platform, sys
+packages = {}
+for found in importlib.metadata.distributions():
+    name = found.metadata["Name"]
+    if name and name not in packages:
+        packages[name] = str(found.version)
+print(json.dumps({
+    "python": platform.python_version(),
+    "base": os.path.realpath(sys.executable),
+    "packages": packages,
+    "missing": [name for name in ("tensorflow", "numpy") if importlib.util.find_spec(name) is None],
+}))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """``python`` is its version, ``base`` the interpreter behind a virtual environment's link, ``packages`` versions
+    by distribution name as it spells itself, ``missing`` the modules a worker needs that are not there."""
+
+    python: str
+    base: str
+    packages: Mapping[str, str]
+    missing: tuple[str, ...]
+
+
+def installed(side: Side) -> Installed:
+    """Asks the side's interpreter, with its variables; raises :class:`Refusal` where it does not answer."""
+    command = side.command("cpu", Path(os.devnull))  # no checkout on its path: only what it has itself
+    if reason := why_no_python(side.interpreter, command, _TIME_LIMIT_SECONDS):
+        raise Refusal(f"{reason[0].upper()}{reason[1:]} Name a Python 3.9 or newer. Nothing was measured.")
+    try:
+        done = subprocess.run(
+            [*command, "-c", _ASK],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_TIME_LIMIT_SECONDS,
+        )
+        reply = json.loads(done.stdout.strip().rpartition("\n")[2])
+        return Installed(reply["python"], reply["base"], reply["packages"], tuple(reply["missing"]))
+    except (subprocess.TimeoutExpired, ValueError, KeyError, TypeError):
+        raise Refusal(
+            f"{side.interpreter} does not say what is installed in it. Does '{side.interpreter} -m pip list' work? "
+            "Nothing was measured."
+        ) from None
+
+
+def by_canonical_name(packages: Mapping[str, str]) -> dict[str, str]:
+    """The same with names as pip compares them: ``tf-keras`` for ``tf_keras``."""
+    return {str(canonicalize_name(name)): version for name, version in packages.items()}
+
+
+def tensorflow_of(packages: Mapping[str, str]) -> tuple[str, str] | None:
+    """The distribution that holds TensorFlow and its version, ``None`` where none of :data:`TENSORFLOWS` is there."""
+    versions = by_canonical_name(packages)
+    return next(((name, versions[name]) for name in TENSORFLOWS if name in versions), None)
+
+
+def why_no_worker(found: Installed) -> str:
+    """Why no worker can run there, without its end; "" where nothing is known against it."""
+    if found.missing:
+        return f"has no {' and no '.join(found.missing)}"
+    tensorflow = tensorflow_of(found.packages)
+    try:
+        if tensorflow is not None and Version(tensorflow[1]) < OLDEST_TENSORFLOW:
+            return f"has {tensorflow[0]} {tensorflow[1]}, and workers need {OLDEST_TENSORFLOW} or newer"
+    except InvalidVersion:
+        pass  # a private build may call itself what it likes
+    return ""
