@@ -49,4 +49,5 @@ def suite(request: SuiteRequest, project: Path) -> Suite:
         known=frozenset(spec.key for spec in specs),
         baselines=project / "perf" / "baselines",
         worker="tests.fake_worker",
+        selection=("default", "dropout"),
     )

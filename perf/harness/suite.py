@@ -27,6 +27,8 @@ class Suite:
     ``root`` is put on the worker's import path, ``worker`` is the module there whose ``serve(channel)`` speaks the
     protocol. ``known`` holds the keys of every profile: a baseline case that is known but not in ``specs`` is out of
     scope, one that is unknown was renamed or removed. ``margins_percent`` overrides ``--perf-margin`` by case key.
+    ``selection`` names the settings whose kernels the worker finds by tracing (:mod:`perf.harness.selection`), one
+    test each.
     """
 
     root: Path
@@ -35,3 +37,4 @@ class Suite:
     baselines: Path
     worker: str = "lstm_models.worker"
     margins_percent: Mapping[str, float] = field(default_factory=dict)
+    selection: tuple[str, ...] = ()
