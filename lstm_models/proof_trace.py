@@ -53,12 +53,14 @@ def traced_kernel(
     expected: Expected,
     batch: int = 2,
     call: Optional[Callable[..., Any]] = None,
+    gradients: bool = True,
 ) -> str:
     """Kernel of ``model``'s graph, in words of :func:`lstm_models.proof.classify`; XLA is not asked here.
 
-    ``training``: the graph of the gradients of all weights, with dropout. Call it within :func:`pretend_gpu` when
-    ``gpu`` is set. Lengths that the model leaves open are taken as ``expected.timesteps``. ``call``: what is traced
-    with the model's inputs in its place, such as its only layer.
+    ``training``: the graph of the gradients of all weights, with dropout; without ``gradients`` that of the forward
+    pass only, which is where Keras picks (``expected.training`` is then false: no second loop). Call it within
+    :func:`pretend_gpu` when ``gpu`` is set. Lengths that the model leaves open are taken as ``expected.timesteps``.
+    ``call``: what is traced with the model's inputs in its place, such as its only layer.
     """
     import tensorflow as tf
 
@@ -70,8 +72,8 @@ def traced_kernel(
     @tf.function  # type: ignore[untyped-decorator]
     def run(*inputs: Any) -> Any:
         given = list(inputs) if len(inputs) > 1 else inputs[0]
-        if not training:
-            return tf.nest.flatten(function(given, training=False))
+        if not (training and gradients):
+            return tf.nest.flatten(function(given, training=training))
         with tf.GradientTape() as tape:
             outputs = tf.nest.flatten(function(given, training=True))
             total = tf.add_n([tf.reduce_sum(tf.cast(output, tf.float32)) for output in outputs])

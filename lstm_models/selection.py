@@ -8,7 +8,9 @@ Keras before 3.4, which ran an LSTM with ``dropout`` as a loop (keras issue 1964
 from __future__ import annotations
 
 import random
+import re
 import tempfile
+import warnings
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
@@ -21,8 +23,10 @@ from lstm_models.selection_places import BATCH, TIMESTEPS, Place, Placed, Settin
 MODES = ("inference", "training")
 #: A kernel's word where this Keras lacks the option: the row says nothing about it.
 NOT_COMPARABLE = "not comparable"
-#: A kernel's word where this Keras raised: another Keras that runs it has won something, or this one lost it.
+#: A kernel's word where this Keras raises, at once or when the layer runs: it is not the kernel that was picked.
 FAILS = "fails"
+_CAUSE = re.compile(r"^\s*(\w+(?:Error|Exception): )", re.MULTILINE)
+_BOLD = re.compile("\x1b\\[[0-9;]*m")
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class _Found:
 
 
 def selection() -> list[dict[str, str]]:
-    """The whole table, two rows per setting and place: inference, and training with the gradients of all weights.
+    """The whole table, two rows per setting and place: inference, and and training.
 
     Each row maps text to text: ``row`` (a stable id, ``dropout/bidirectional``), ``mode`` (of :data:`MODES`),
     ``kernel`` (``cudnn``, ``loop``, ``unrolled``, ``2x cudnn`` where two LSTMs have it, ``mixed: ...`` where they
@@ -48,7 +52,8 @@ def selection() -> list[dict[str, str]]:
     """
     drawn = random.getstate()  # Keras draws its seeds from it
     try:
-        with tempfile.TemporaryDirectory(prefix="lstm-perf-") as folder, pretend_gpu():
+        with tempfile.TemporaryDirectory(prefix="lstm-perf-") as folder, warnings.catch_warnings(), pretend_gpu():
+            warnings.simplefilter("ignore")  # where they are errors, a deprecated call inside Keras would be a failure
             return [row for setting, place in rows() for row in _rows(setting, place, FilePath(folder))]
     finally:
         random.setstate(drawn)
@@ -80,21 +85,40 @@ def _look(setting: Setting, place: Place, folder: FilePath) -> _Found:
             placed.model.compile(optimizer="sgd", loss="mse")
     except Exception as error:  # whatever a release raises is what it does with this layer
         return _Found(dict.fromkeys(MODES, FAILS), "", _said(error, folder))
-    notes = dict.fromkeys(MODES, "")
-    kernel = {}
+    kernel, notes = {}, [_forgotten(setting, placed)]
     for mode in MODES:
         try:
-            kernel[mode] = _kernel(placed, place, mode == "training")
+            kernel[mode], note = _at_run_time(setting, _kernel(placed, place, mode == "training"))
         except Exception as error:
-            kernel[mode], notes[mode] = FAILS, f"{mode}: {_said(error, folder)}"
-    parts = [*notes.values(), _forgotten(setting, placed), _at_run_time(setting, kernel)]
-    return _Found(kernel, str(keras_layers.jit_compiled(placed.model)), "; ".join(part for part in parts if part))
+            kernel[mode], note = FAILS, f"{mode}: {_said(error, folder)}"
+        notes.append(note)
+    jit = str(keras_layers.jit_compiled(placed.model))
+    return _Found(kernel, jit, "; ".join(note for note in dict.fromkeys(notes) if note))
 
 
 def _kernel(placed: Placed, place: Place, training: bool) -> str:
-    expected = Expected(place.cells, TIMESTEPS, training)
-    found = traced_kernel(placed.model, training=training, gpu=True, expected=expected, batch=BATCH, call=placed.call)
+    # The forward pass decides: the gradient of cuDNN's op is cuDNN's that of a loop a loop; it doubles the time.
+    found = traced_kernel(
+        placed.model,
+        training=training,
+        gpu=True,
+        expected=Expected(place.cells, TIMESTEPS, training=False),
+        batch=BATCH,
+        call=placed.call,
+        gradients=False,
+    )
     return found if place.cells == 1 or " " in found else f"{place.cells}x {found}"
+
+
+def _at_run_time(setting: Setting, kernel: str) -> tuple[str, str]:
+    """What becomes of the traced kernel when a mask comes, and a note where that is something else."""
+    if keras_layers.is_keras_2() and "cudnn" in kernel and "loop" in kernel:
+        return NOT_COMPARABLE, "Keras 2 has cuDNN and a loop in its graph, and looks at each mask while it runs"
+    if kernel == "cudnn" and setting.given.startswith("mask"):
+        said = refusal(mask(setting.given))
+        if said:
+            return FAILS, f"cuDNN is picked and refuses at run time: {_short(said)}"
+    return kernel, ""
 
 
 def _forgotten(setting: Setting, placed: Placed) -> str:
@@ -106,15 +130,14 @@ def _forgotten(setting: Setting, placed: Placed) -> str:
     return f"use_cudnn={asked} was asked for, the layer has {', '.join(sorted(map(repr, have)))}"
 
 
-def _at_run_time(setting: Setting, kernel: dict[str, str]) -> str:
-    """Whether the cuDNN that was picked then refuses the mask."""
-    if not setting.given.startswith("mask") or "cudnn" not in kernel.values():
-        return ""
-    said = refusal(mask(setting.given))
-    return f"refused at run time: {said.split('. ')[0]}" if said else ""
-
-
 def _said(error: Exception, folder: FilePath) -> str:
-    """An error in one line that is the same in every run."""
-    text = " ".join(str(error).replace(str(folder), "").split())
-    return f"{type(error).__name__}: {text[:200]}"
+    """An error without what differs from run to run or from machine to machine: folders, and AutoGraph's list of files
+    and lines, below which the error stands that it was."""
+    text = str(error).replace(str(folder), "")
+    cause = _CAUSE.search(text) if text.startswith("in user code") else None
+    return _short(text[cause.start(1) :] if cause else f"{type(error).__name__}: {text}")
+
+
+def _short(message: str) -> str:
+    """The beginning of a message in one line; Keras prints parts of its own in bold."""
+    return " ".join(_BOLD.sub("", message).split())[:120]

@@ -147,6 +147,8 @@ PLACES = (
     Place("mixed-bfloat16", "under mixed_bfloat16", _plain, precision=Precision.MIXED_BFLOAT16),
 )
 _ALL = tuple(place.id for place in PLACES)
+#: Where an option is looked at that changes what a layer returns and not what it computes.
+_OUTPUTS = ("layer", "bidirectional", "masking", "mixed-float16")
 
 #: The LSTM options of the built-in workloads and of what people report (LSTM.md), one at a time: two options together
 #: say nothing that each alone does not. The ids stand in test names, run files and baselines.
@@ -158,21 +160,21 @@ SETTINGS = (
     Setting("no-bias", "use_bias=False", {"use_bias": False}),
     Setting("unroll", "unroll=True", {"unroll": True}),
     Setting("no-cudnn", "use_cudnn=False", {"use_cudnn": False}),
-    Setting("go-backwards", "go_backwards=True", {"go_backwards": True}),
-    Setting("sequences", "return_sequences=True", {"return_sequences": True}),
-    # An encoder-decoder hands its states over itself, and a Sequential takes layers with one output only.
+    # Bidirectional turns the direction itself, and an encoder-decoder hands its states over itself.
+    Setting(
+        "go-backwards",
+        "go_backwards=True",
+        {"go_backwards": True},
+        places=tuple(place for place in _ALL if place != "bidirectional"),
+    ),
     Setting(
         "stateful",
         "stateful=True",
         {"stateful": True},
         places=tuple(place for place in _ALL if place != "encoder-decoder"),
     ),
-    Setting(
-        "return-state",
-        "return_state=True",
-        {"return_state": True},
-        places=tuple(place for place in _ALL if place not in ("sequential", "encoder-decoder")),
-    ),
+    Setting("sequences", "return_sequences=True", {"return_sequences": True}, places=_OUTPUTS),
+    Setting("return-state", "return_state=True", {"return_state": True}, places=_OUTPUTS),
     Setting("initial-state", "initial_state given", given="initial_state", places=("layer",)),
     Setting("mask-right", "mask with padding at the end", given="mask-right", places=("layer",)),
     Setting("mask-left", "mask with padding at the start", given="mask-left", places=("layer",)),

@@ -40,7 +40,7 @@ class SelectionComparison:
 
     ``lost``: cuDNN became something else; ``gained``: something else became cuDNN, or Keras raised and does so no
     longer; ``changed``: any other change of kernel. ``resolved`` and ``noted``: jit_compile and notes, where the
-    kernel stayed. ``not_comparable``: one side lacks the option, ``then`` and ``now`` say which and why. ``missing``
+    kernel stayed. ``not_comparable``: one side cannot say, ``then`` is the reason. ``missing``
     and ``new``: ids of rows that only one of the tables has: the suite changed, not the framework.
     """
 
@@ -73,6 +73,13 @@ class SelectionComparison:
         return tuple(
             f"{setting}, {modes}: {what}{was} {then}, {is_now} {now} ({self._where(group, places)})"
             for (group, setting, was, is_now, modes), places in _shared(changes).items()
+        )
+
+    def not_compared(self) -> tuple[str, ...]:
+        """``use_cudnn=False, inference and training: the LSTM of Keras 3.0.5 knows no use_cudnn (everywhere)``."""
+        return tuple(
+            f"{setting}, {modes}: {why} ({self._where(group, places)})"
+            for (group, setting, why, _, modes), places in _shared(self.not_comparable).items()
         )
 
     def _where(self, group: str, places: list[str]) -> str:
@@ -124,6 +131,8 @@ def _change(kind: str, then: SelectionRow, now: SelectionRow) -> RowChange:
         facts = (then.jit or "nothing", now.jit or "nothing")
     elif kind == "noted":
         facts = (then.note or "nothing", now.note or "nothing")
+    elif kind == "not_comparable":
+        facts = ((then if then.kernel == NOT_COMPARABLE else now).note, "")
     else:
         facts = (_kernel(then), _kernel(now))
     return RowChange(now.row, now.mode, now.setting, now.place, *facts)
@@ -131,8 +140,7 @@ def _change(kind: str, then: SelectionRow, now: SelectionRow) -> RowChange:
 
 def _kernel(row: SelectionRow) -> str:
     """The kernel, with the reason where it is none."""
-    said = row.plain_kernel in (FAILS, NOT_COMPARABLE) and row.note
-    return f"{row.plain_kernel} ({row.note})" if said else row.plain_kernel
+    return f"{FAILS} ({row.note})" if row.kernel == FAILS and row.note else row.plain_kernel
 
 
 def _shared(changes: Iterable[RowChange]) -> dict[tuple[str, str, str, str, str], list[str]]:

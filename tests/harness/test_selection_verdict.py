@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import pytest
 
 from perf.harness.report.selection import comparison_lines, selection_table
+from perf.harness.selection import Selection
 from perf.harness.selection_verdict import Selected, SelectionComparison, compare
 from tests.fake_suite import CHECKOUT
 from tests.harness.selections import selection, with_fields
@@ -129,14 +130,26 @@ def test_a_lost_kernel_is_told_once_though_jit_changed_too():
     assert kinds(compare(NEW, now)) == {"lost"}
 
 
-def test_the_reason_of_what_is_no_kernel_is_told():
-    now = selection("3.0.5", dropout_layer="not comparable")
+def explained(kernel: str, note: str) -> Selection:
+    now = selection("3.0.5", dropout_layer=kernel)
     for mode in ("inference", "training"):
-        now = with_fields(now, "dropout/layer", mode, {"note": "knows no use_cudnn"})
-    assert comparison_lines(compare(NEW, now)) == (
-        "not comparable: dropout=0.2, inference and training: cudnn under keras 3.4.1, "
-        "not comparable (knows no use_cudnn) under keras 3.0.5 (bare layer)"
+        now = with_fields(now, "dropout/layer", mode, {"note": note})
+    return now
+
+
+def test_the_reason_why_a_row_fails_is_told():
+    assert compare(NEW, explained("fails", "TypeError: no")).reasons() == (
+        "dropout=0.2, inference and training: cudnn under keras 3.4.1, fails (TypeError: no) under keras 3.0.5 "
+        "(bare layer)",
     )
+
+
+def test_why_a_row_is_not_compared_is_told_whichever_side_it_is():
+    unknown = explained("not comparable", "knows no use_cudnn")
+    for found in (compare(NEW, unknown), compare(unknown, NEW)):
+        assert comparison_lines(found) == (
+            "not comparable: dropout=0.2, inference and training: knows no use_cudnn (bare layer)"
+        )
 
 
 def test_rows_of_one_table_only_are_listed():
@@ -207,6 +220,7 @@ def test_a_table_that_is_not_there_fails(selected, said):
 
 FIXTURE = """
 import pytest
+from perf.harness.selection import Selection
 from perf.harness.selection_verdict import Selected, compare
 from tests.harness.test_selection_verdict import NEW, OLD
 

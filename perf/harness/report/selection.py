@@ -43,7 +43,7 @@ def comparison_lines(comparison: SelectionComparison) -> str:
     found = [f"lost cuDNN: {text}" for text in comparison.sentences(comparison.lost)]
     found += [f"kernel changed: {text}" for text in comparison.sentences(comparison.changed)]
     found += [f"gained: {text}" for text in comparison.sentences(comparison.gained)]
-    found += [f"not comparable: {text}" for text in comparison.sentences(comparison.not_comparable)]
+    found += [f"not comparable: {text}" for text in comparison.not_compared()]
     jit = comparison.sentences(comparison.resolved, "jit_compile='auto' is ")
     found += [f"differs, for information: {text}" for text in (*jit, *comparison.sentences(comparison.noted))]
     found += [f"missing: {row} is in the baseline's table of kernels and not in this one" for row in comparison.missing]
