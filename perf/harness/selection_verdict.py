@@ -139,8 +139,9 @@ def _change(kind: str, then: SelectionRow, now: SelectionRow) -> RowChange:
 
 
 def _kernel(row: SelectionRow) -> str:
-    """The kernel, with the reason where it is none."""
-    return f"{FAILS} ({row.note})" if row.kernel == FAILS and row.note else row.plain_kernel
+    """The kernel with its note: why it fails, or that it was there because Keras forgot an option (before 3.12 a
+    Bidirectional forgot ``use_cudnn=False``, so that to heed it is to lose cuDNN)."""
+    return f"{row.plain_kernel} ({row.note})" if row.note else row.plain_kernel
 
 
 def _shared(changes: Iterable[RowChange]) -> dict[tuple[str, str, str, str, str], list[str]]:

@@ -144,6 +144,11 @@ def test_the_reason_why_a_row_fails_is_told():
     )
 
 
+def test_a_kernel_that_stood_there_by_a_fault_is_told_with_the_fault():
+    said = compare(explained("cudnn", "the layer has 'auto'"), OLD).reasons()
+    assert "cudnn (the layer has 'auto') under keras 3.0.5, loop under keras 3.3.3 (bare layer)" in said[0]
+
+
 def test_why_a_row_is_not_compared_is_told_whichever_side_it_is():
     unknown = explained("not comparable", "knows no use_cudnn")
     for found in (compare(NEW, unknown), compare(unknown, NEW)):
@@ -170,12 +175,14 @@ def test_the_table_joins_places_with_one_answer():
     lines = selection_table(one).splitlines()
     assert lines[0].startswith("Kernel that Keras would pick on a GPU host (tensorflow 2.17.1, keras 3.4.1;")
     assert [line.split() for line in lines[3:]] == [
-        ["Keras's", "defaults", "loop", "loop", "False", *["bare", "layer;", "after", "saving", "and", "loading"]],
-        ["cudnn", "cudnn", "False", "in", "Bidirectional"],
-        ["dropout=0.2", "loop", "loop", "False", *["bare", "layer:", "a", "note"]],
-        ["cudnn", "cudnn", "False", "in", "Bidirectional"],
-        ["loop", "loop", "False", *["after", "saving", "and", "loading"]],
+        ["Keras's", "defaults", "loop", "False", *["bare", "layer;", "after", "saving", "and", "loading"]],
+        ["cudnn", "False", "in", "Bidirectional"],
+        ["dropout=0.2", "loop", "False", *["bare", "layer:", "a", "note"]],
+        ["cudnn", "False", "in", "Bidirectional"],
+        ["loop", "False", *["after", "saving", "and", "loading"]],
     ]
+    training = with_fields(NEW, "dropout/layer", "training", {"kernel": "loop"})
+    assert "inference cudnn" in selection_table(training)
     assert "everywhere (3)" in selection_table(selection())
     assert max(map(len, selection_table(one).splitlines())) <= 120
 

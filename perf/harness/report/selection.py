@@ -10,7 +10,7 @@ from perf.harness.message import ALWAYS_NAMED
 from perf.harness.selection import MODES, Selection
 from perf.harness.selection_verdict import SelectionComparison
 
-_PLACES_WIDTH = 56
+_KERNEL_WIDTH, _PLACES_WIDTH = 24, 48
 
 
 def selection_table(selection: Selection) -> str:
@@ -21,21 +21,29 @@ def selection_table(selection: Selection) -> str:
     for row in selection.rows:
         all_places.setdefault(row.setting, set()).add(row.place)
         if row.mode == MODES[0]:
-            kernels = (by_key[row.row, mode].plain_kernel for mode in MODES)
-            places.setdefault((row.setting, *kernels, row.jit, row.note), []).append(row.place)
+            kernels = [by_key[row.row, mode].plain_kernel for mode in MODES]
+            places.setdefault((row.setting, _in_modes(kernels), row.jit, row.note), []).append(row.place)
     lines = []
     last = ""
-    for (setting, inference, training, jit, note), found in places.items():
+    for (setting, kernel, jit, note), found in places.items():
         everywhere = len(found) > 1 and set(found) == all_places[setting]
         where = f"everywhere ({len(found)})" if everywhere else "; ".join(found)
         text = f"{where}: {note}" if note else where
         shown = "\n".join(textwrap.wrap(text, _PLACES_WIDTH))
-        lines.append(("" if setting == last else setting, inference, training, jit, shown))
+        kernel = "\n".join(textwrap.wrap(kernel, _KERNEL_WIDTH))
+        lines.append(("" if setting == last else setting, kernel, jit, shown))
         last = setting
     versions = ", ".join(f"{name} {selection.versions[name]}" for name in ALWAYS_NAMED if name in selection.versions)
     head = f"Kernel that Keras would pick on a GPU host ({versions}; found by tracing, no GPU was used)"
-    headers = ("setting", *MODES, "jit 'auto'", "where")
+    headers = ("setting", "kernel", "jit 'auto'", "where")
     return f"{head}\n" + tabulate(lines, headers=headers, disable_numparse=True, tablefmt="simple")
+
+
+def _in_modes(kernels: list[str]) -> str:
+    """One kernel where the modes agree, as they nearly always do."""
+    if len(set(kernels)) == 1:
+        return kernels[0]
+    return ", ".join(f"{mode} {kernel}" for mode, kernel in zip(MODES, kernels, strict=True))
 
 
 def comparison_lines(comparison: SelectionComparison) -> str:
