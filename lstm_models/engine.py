@@ -102,6 +102,17 @@ class Engine:
             gc.unfreeze()
             _free()
 
+    def selection(self) -> dict[str, Any]:
+        """``{"rows": ...}`` of :func:`lstm_models.selection.selection`; closes the open case first."""
+        self.close()
+        self._start()
+        from lstm_models.selection import selection
+
+        try:
+            return {"rows": selection()}
+        finally:
+            _free()
+
     def _start(self) -> None:
         """Import the framework, once; refuse a Keras on another backend, whose kernels are not TensorFlow's."""
         if self._started:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-import importlib
 import textwrap
 from dataclasses import dataclass, replace
 from typing import Any, Iterator, Optional
 
 from lstm_models import data, keras_layers, models, user_models
 from lstm_models.proof import Expected
-from lstm_models.proof_trace import pretend_gpu, traced_kernel
+from lstm_models.proof_trace import pretend_gpu, refusal, traced_kernel
 from lstm_models.words import Kernel, Path, Precision
 from lstm_models.workloads import Workload
 
@@ -159,21 +158,10 @@ def _lstm_configs(node: Any) -> Iterator[dict[str, Any]]:
 
 def refused_mask(workload: Workload, model: Any) -> str:
     """Keras's own run-time check of a mask for cuDNN, on the workload's data; its message, empty where it passes."""
-    import tensorflow as tf
-
     if workload.mask == "none":
         return ""
-    try:
-        check = importlib.import_module("keras.src.backend.tensorflow.rnn")._assert_valid_mask
-    except (ImportError, AttributeError):
-        return ""  # Keras 2 checks while it runs and takes the loop instead
     inputs = _inputs(workload, model)
-    mask = inputs != 0 if inputs.ndim == 2 else (inputs != 0).any(axis=-1)
-    try:
-        check(tf.constant(mask))
-    except tf.errors.InvalidArgumentError as error:
-        return str(error.message).split("b'")[-1].split('b"')[-1].strip("'\" ")
-    return ""
+    return refusal(inputs != 0 if inputs.ndim == 2 else (inputs != 0).any(axis=-1))
 
 
 def _inputs(workload: Workload, model: Any) -> Any:

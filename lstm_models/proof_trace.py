@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any, Iterator, Sequence
+from typing import Any, Callable, Iterator, Optional, Sequence
 
 from lstm_models.proof import Expected, classify
 from lstm_models.proof_graph import count_graph
@@ -45,25 +45,37 @@ def pretend_gpu() -> Iterator[None]:
         tf.config.list_physical_devices = listed
 
 
-def traced_kernel(model: Any, *, training: bool, gpu: bool, expected: Expected, batch: int = 2) -> str:
+def traced_kernel(
+    model: Any,
+    *,
+    training: bool,
+    gpu: bool,
+    expected: Expected,
+    batch: int = 2,
+    call: Optional[Callable[..., Any]] = None,
+    gradients: bool = True,
+) -> str:
     """Kernel of ``model``'s graph, in words of :func:`lstm_models.proof.classify`; XLA is not asked here.
 
-    ``training``: the graph of the gradients of all weights, with dropout. Call it within :func:`pretend_gpu` when
-    ``gpu`` is set. Lengths that the model leaves open are taken as ``expected.timesteps``.
+    ``training``: the graph of the gradients of all weights, with dropout; without ``gradients`` that of the forward
+    pass only, which is where Keras picks (``expected.training`` is then false: no second loop). Call it within
+    :func:`pretend_gpu` when ``gpu`` is set. Lengths that the model leaves open are taken as ``expected.timesteps``.
+    ``call``: what is traced with the model's inputs in its place, such as its only layer.
     """
     import tensorflow as tf
 
     from lstm_models import keras_layers
 
+    function = model if call is None else call
     variables = [keras_layers.raw(variable) for variable in model.trainable_variables]
 
     @tf.function  # type: ignore[untyped-decorator]
     def run(*inputs: Any) -> Any:
         given = list(inputs) if len(inputs) > 1 else inputs[0]
-        if not training:
-            return model(given, training=False)
+        if not (training and gradients):
+            return tf.nest.flatten(function(given, training=training))
         with tf.GradientTape() as tape:
-            outputs = tf.nest.flatten(model(given, training=True))
+            outputs = tf.nest.flatten(function(given, training=True))
             total = tf.add_n([tf.reduce_sum(tf.cast(output, tf.float32)) for output in outputs])
         return tape.gradient(total, variables)
 
@@ -78,3 +90,21 @@ def _closed(shape: Sequence[Any], batch: int, timesteps: int) -> list[int]:
     """A shape without open dimensions."""
     first, *others = list(shape)
     return [batch if first is None else int(first)] + [timesteps if size is None else int(size) for size in others]
+
+
+def refusal(mask: Any) -> str:
+    """What Keras 3's run-time check says of a mask (batch, timesteps; bool) for cuDNN; empty where it passes.
+
+    Keras 2 has no such check: it looks at each mask and takes the loop instead.
+    """
+    import tensorflow as tf
+
+    try:
+        check = importlib.import_module("keras.src.backend.tensorflow.rnn")._assert_valid_mask
+    except (ImportError, AttributeError):
+        return ""
+    try:
+        check(tf.constant(mask))
+    except tf.errors.InvalidArgumentError as error:
+        return str(error.message).split("b'")[-1].split('b"')[-1].strip("'\" ")
+    return ""

@@ -1,9 +1,9 @@
 """The worker's side of the protocol: one request, one reply, builtins only.
 
 The harness starts a process with ``import lstm_models.worker; lstm_models.worker.serve(channel)``. Requests are
-dicts with ``op``: ``describe``, ``warm_up``, ``open``, ``run``, ``close``. Replies are ``{"ok": True, ...}`` or
-``{"ok": False, "stage": ..., "message": ...}``. Nothing of a request ends the loop; a closed channel, ``None`` and
-``SystemExit`` do.
+dicts with ``op``: ``describe``, ``warm_up``, ``open``, ``run``, ``close``, ``selection``. Replies are
+``{"ok": True, ...}`` or ``{"ok": False, "stage": ..., "message": ...}``. Nothing of a request ends the loop; a closed
+channel, ``None`` and ``SystemExit`` do.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Free the open case."""
+
+    def selection(self) -> dict[str, Any]:
+        """Which kernel Keras would pick on a GPU host: ``{"rows": [...]}``."""
 
 
 def serve(channel: Any, engine: Optional[Engine] = None) -> None:
@@ -91,7 +94,10 @@ def _fields(engine: Engine, op: Any, request: Mapping[str, Any]) -> dict[str, An
     if op == "close":
         engine.close()
         return {}
-    raise Problem("run", f"The worker knows no request {op!r}; it knows describe, warm_up, open, run and close.")
+    if op == "selection":
+        return engine.selection()
+    known = "describe, warm_up, open, run, close and selection"
+    raise Problem("run", f"The worker knows no request {op!r}; it knows {known}.")
 
 
 def _tie_to_parent() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path as File
 
 from lstm_models import kernels, workloads
 from lstm_models.case import Case
+from lstm_models.selection_places import GROUPS
 from lstm_models.words import Device, Kernel, Path, Precision
 from lstm_models.workloads import Workload, WorkloadError
 from perf.harness.errors import Refusal
@@ -114,6 +115,7 @@ def suite(request: SuiteRequest) -> Suite:
         baselines=HERE / "baselines",
         name=request.workloads.name if request.workloads else BUILT_IN,
         margins_percent=load_margins(HERE / "margins.toml", [spec.key for spec in specs]),
+        selection=GROUPS,
     )
 
 

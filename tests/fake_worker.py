@@ -8,6 +8,8 @@ file; all of it is optional::
       "startup": "crash",           a fault (see below) when the worker starts; with "startup_process": 2 only from
                                     the second worker on, with "startup_device": "gpu" only on this device
       "environment": {"versions": {"tensorflow": "9.9"}, ...},     laid over the default answer to describe, by entry
+      "selection": {"dropout/layer": "loop"},   kernels laid over tests.fake_selection's table, null removes a row
+      "selection_fault": "crash",   a fault (see below) when the table is asked for
       "default": {...},             what holds for every case
       "cases": {"lstm-b1-cpu": {...}}     and, later ones winning, for all cases whose key contains the text
     }
@@ -48,6 +50,8 @@ from typing import Any
 
 from lstm_models import worker
 from lstm_models.problem import Problem
+from tests import fake_selection
+from tests.fake_case import key_of
 
 DEFAULT: dict[str, Any] = {
     "seconds_per_step": 0.004,
@@ -78,14 +82,6 @@ ENVIRONMENT: dict[str, Any] = {
 }
 
 
-def key_of(case: Mapping[str, Any]) -> str:
-    """A payload's key: its own, else composed as ``lstm_models.case.Case.key`` does."""
-    if "key" in case:
-        return str(case["key"])
-    words = (case["workload"]["name"], f"b{case['batch']}", case["device"], case["kernel"], case["precision"])
-    return f"{case['path']}[{'-'.join(words)}]"
-
-
 class FakeEngine:
     """Answers as its script says; no clock, no sleep."""
 
@@ -111,7 +107,7 @@ class FakeEngine:
         entries = [self.script.get("default", {}), *self.script.get("cases", {}).values()]
         unknown = {name for entry in entries for name in entry} - set(DEFAULT) - {"process"}
         known = {"seed", "startup", "startup_process", "startup_device", "environment", "default", "cases"}
-        return sorted(unknown | (set(self.script) - known))
+        return sorted(unknown | (set(self.script) - known - {"selection", "selection_fault"}))
 
     def _log(self, op: str) -> None:
         if self.file:
@@ -186,6 +182,11 @@ class FakeEngine:
         if self.case is not None:
             self._faults_at("close")
         self.case, self.key = None, ""
+
+    def selection(self) -> dict[str, Any]:
+        self._log("selection")
+        self._fault(self.script.get("selection_fault", ""), "")
+        return {"rows": fake_selection.rows(self.script.get("selection", {}))}
 
     def _noise(self, sd: float) -> float:
         return self.random.lognormvariate(0, sd) if sd else 1.0

@@ -29,6 +29,8 @@ class Suite:
     ``root`` is put on the worker's import path, ``worker`` is the module there whose ``serve(channel)`` speaks the
     protocol. ``name`` says which workloads these are: a baseline case of another suite is not missed in this one.
     ``margins_percent`` overrides ``--perf-margin`` by case key.
+    ``selection`` names the settings whose kernels the worker finds by tracing (:mod:`perf.harness.selection`), one
+    test each.
     """
 
     root: Path
@@ -37,3 +39,4 @@ class Suite:
     name: str = BUILT_IN
     worker: str = "lstm_models.worker"
     margins_percent: Mapping[str, float] = field(default_factory=dict)
+    selection: tuple[str, ...] = ()

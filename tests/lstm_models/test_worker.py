@@ -57,6 +57,9 @@ class Fake:
     def close(self) -> None:
         self.closed += 1
 
+    def selection(self) -> dict[str, Any]:
+        return {"rows": [{"row": "default/layer"}]}
+
 
 def served(*requests: Any, engine: Any = None) -> list[Any]:
     """Replies, from a thread: signals stay as they are in the tests' own process."""
@@ -82,6 +85,7 @@ def test_every_request_gets_its_fields() -> None:
         {"op": "open", "case": {"path": "fit"}},
         {"op": "run", "rounds": 2, "calls": 3},
         {"op": "close"},
+        {"op": "selection"},
         engine=engine,
     ) == [
         {"ok": True, "versions": {"python": "3"}},
@@ -89,6 +93,7 @@ def test_every_request_gets_its_fields() -> None:
         {"ok": True, "opened": {"path": "fit"}},
         {"ok": True, "seconds": [1.0, 1.0], "calls": 3},
         {"ok": True},
+        {"ok": True, "rows": [{"row": "default/layer"}]},
     ]
     assert engine.closed == 1
 

@@ -84,3 +84,7 @@ def test_a_bad_workload_file_is_refused(tmp_path: Path) -> None:
 def test_text_that_is_no_case_says_what_one_looks_like(text: str) -> None:
     with pytest.raises(ValueError, match=r"forward\[translation-b32-cpu-loop-float32\]"):
         Case.parse(text, workloads.builtin())
+
+
+def test_every_suite_names_the_settings_whose_kernels_are_traced() -> None:
+    assert suite(SuiteRequest("smoke", ("cpu",))).selection[:2] == ("default", "dropout")

@@ -1,0 +1,214 @@
+"""Which kernel Keras would pick on a GPU host: the whole table, traced once on the Keras that is installed."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import random
+import tempfile
+from dataclasses import replace
+from pathlib import Path as FilePath
+from typing import Any
+
+import pytest
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import keras
+import tensorflow as tf
+
+from lstm_models import keras_layers, selection, selection_places
+from lstm_models.engine import Engine
+from lstm_models.selection_places import PLACES, SETTINGS, Placed, Setting
+from lstm_models.workloads import Workload, builtin
+from tests.lstm_models import tiny
+
+Table = dict[tuple[str, str], dict[str, str]]
+
+BY_ID = {setting.id: setting for setting in SETTINGS}
+BARE, *_ = PLACES
+
+
+@pytest.fixture(scope="module")
+def table() -> Table:
+    return {(row["row"], row["mode"]): row for row in selection.selection()}
+
+
+def kernels(table: Table, row: str) -> set[str]:
+    return {table[row, mode]["kernel"] for mode in selection.MODES}
+
+
+@pytest.mark.parametrize(
+    ("setting", "kernel", "jit"),
+    [
+        ("default", "cudnn", "False"),
+        ("dropout", "cudnn", "False"),
+        ("recurrent-dropout", "loop", "False"),
+        ("relu", "loop", "True"),
+        ("no-bias", "loop", "True"),
+        ("unroll", "unrolled", "True"),
+        ("no-cudnn", "loop", "True"),
+        ("go-backwards", "cudnn", "False"),
+        ("sequences", "cudnn", "False"),
+        ("stateful", "cudnn", "False"),
+        ("return-state", "cudnn", "False"),
+    ],
+)
+def test_every_setting_has_its_kernel_wherever_it_stands(table: Table, setting: str, kernel: str, jit: str) -> None:
+    """LSTM.md, section 9. What forgets ``use_cudnn`` has a test of its own."""
+    for found, place in selection_places.rows():
+        if found.id == setting and not (setting == "no-cudnn" and place.id in ("cloned", "saved", "bidirectional")):
+            expected = f"{place.cells}x {kernel}" if place.cells > 1 else kernel
+            assert kernels(table, f"{setting}/{place.id}") == {expected}, place.id
+            assert table[f"{setting}/{place.id}", "training"]["jit"] == jit, place.id
+
+
+@pytest.mark.parametrize("row", ["initial-state/layer", "mask-right/layer"])
+def test_states_and_a_right_mask_leave_cudnn(table: Table, row: str) -> None:
+    assert kernels(table, row) == {"cudnn"}
+    assert table[row, "training"]["note"] == ""
+
+
+def test_a_left_mask_goes_to_cudnn_and_is_refused_there(table: Table) -> None:
+    assert kernels(table, "mask-left/layer") == {"fails"}
+    said = "cuDNN is picked and refuses at run time: You are passing a RNN mask"
+    assert table["mask-left/layer", "training"]["note"].startswith(said)
+
+
+@pytest.mark.parametrize("place", ["cloned", "saved"])
+def test_cloning_and_loading_forget_use_cudnn(table: Table, place: str) -> None:
+    assert kernels(table, f"no-cudnn/{place}") == {"cudnn"}
+    assert table[f"no-cudnn/{place}", "training"]["note"] == "use_cudnn=False was asked for, the layer has 'auto'"
+
+
+def test_bidirectional_keeps_use_cudnn_and_yet_no_jit(table: Table) -> None:
+    row = table["no-cudnn/bidirectional", "training"]
+    assert (row["kernel"], row["jit"], row["note"]) == ("2x loop", "False", "")
+
+
+def test_ids_are_plain_words_and_every_row_is_text_in_both_modes(table: Table) -> None:
+    ids = [f"{setting.id}/{place.id}" for setting, place in selection_places.rows()]
+    assert list(dict.fromkeys(row for row, _ in table)) == ids
+    assert set(table) == {(row, mode) for row in ids for mode in ("inference", "training")}
+    for row in table.values():
+        assert list(row) == ["row", "mode", "kernel", "jit", "note", "setting", "place"]
+        assert all(type(value) is str for value in row.values())
+    words = "".join(ids).replace("/", "").replace("-", "")
+    assert words.isalnum()
+    assert words.islower()
+    assert tuple(dict.fromkeys(row.split("/")[0] for row in ids)) == selection_places.GROUPS
+
+
+def test_the_options_of_the_built_in_workloads_are_settings() -> None:
+    """A workload with an option that the table lacks would not be watched."""
+    default = Workload("", "")
+    option = {"activation", "use_bias", "dropout", "recurrent_dropout", "stateful", "return_sequences"}
+    for workload in builtin().values():
+        for name in option:
+            if getattr(workload, name) != getattr(default, name):
+                assert any(name in setting.options for setting in SETTINGS), (workload.name, name)
+        assert workload.mask == "none" or f"mask-{workload.mask}" in BY_ID
+    assert BY_ID["relu"].options["activation"] in {workload.activation for workload in builtin().values()}
+
+
+def one_row(monkeypatch: pytest.MonkeyPatch, setting: Setting, place: Any = BARE) -> dict[str, dict[str, str]]:
+    """The table reduced to one row, by mode."""
+    monkeypatch.setattr(selection, "rows", lambda: [(setting, place)])
+    return {row["mode"]: row for row in selection.selection()}
+
+
+def test_it_is_found_by_tracing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Keras that runs dropout as a loop, as those before 3.4 did (keras issue 19644), shows as such."""
+    lstm = keras.layers.LSTM
+    inner_loop = lstm.inner_loop
+
+    def old(self: Any, sequences: Any, initial_state: Any, mask: Any, training: bool = False) -> Any:
+        chosen = keras.layers.RNN.inner_loop if self.dropout else inner_loop
+        return chosen(self, sequences, initial_state, mask, training=training)
+
+    monkeypatch.setattr(lstm, "inner_loop", old)
+    assert {row["kernel"] for row in one_row(monkeypatch, BY_ID["dropout"]).values()} == {"loop"}
+    assert {row["kernel"] for row in one_row(monkeypatch, BY_ID["default"]).values()} == {"cudnn"}
+
+
+def test_a_keras_without_the_option_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keras_layers, "has_use_cudnn", lambda: False)
+    for row in one_row(monkeypatch, BY_ID["no-cudnn"]).values():
+        assert (row["kernel"], row["jit"]) == ("not comparable", "")
+        assert row["note"] == f"the LSTM of Keras {keras.__version__} knows no use_cudnn"
+
+
+def test_a_keras_that_decides_at_run_time_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keras_layers, "is_keras_2", lambda: True)
+    monkeypatch.setattr(selection, "traced_kernel", lambda *given, **named: "mixed: cudnn 1, loop 1")
+    found = selection._look(BY_ID["mask-right"], BARE, FilePath())
+    assert set(found.kernel.values()) == {"not comparable"}
+    assert found.note == "Keras 2 has cuDNN and a loop in its graph, and looks at each mask while it runs"
+
+
+def test_a_layer_that_keras_refuses_is_a_row_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    for row in one_row(monkeypatch, Setting("odd", "odd", {"activation": "no such"})).values():
+        assert (row["kernel"], row["jit"]) == ("fails", "")
+        assert row["note"].startswith("ValueError: ")
+
+
+def test_the_temporary_folder_is_not_part_of_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(setting: Setting, folder: FilePath) -> Placed:
+        raise OSError(f"{folder}/model.keras:\n  \x1b[1mno such\x1b[0m file")
+
+    found = one_row(monkeypatch, BY_ID["default"], replace(BARE, build=build))
+    assert found["inference"]["note"] == "OSError: /model.keras: no such file"
+
+
+def test_a_trace_that_fails_takes_the_other_mode_not_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(setting: Setting, folder: FilePath) -> Placed:
+        placed = BARE.build(setting, folder)
+
+        def call(inputs: Any, training: bool) -> Any:
+            if training:
+                raise TypeError("no gradient")
+            return placed.call(inputs, training=training)
+
+        return Placed(placed.model, call)
+
+    found = one_row(monkeypatch, BY_ID["default"], replace(BARE, build=build))
+    assert {mode: row["kernel"] for mode, row in found.items()} == {"inference": "cudnn", "training": "fails"}
+    assert found["training"]["note"] == "training: TypeError: no gradient"
+
+
+def test_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: FilePath) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    recurrence = importlib.import_module("keras.src.backend.tensorflow.rnn")
+
+    def state() -> tuple[Any, ...]:
+        policy = keras.mixed_precision.global_policy().name
+        return policy, random.getstate(), recurrence._is_gpu_available, tf.config.list_physical_devices
+
+    before = state()
+    shown = ("saved", "mixed-float16")
+    monkeypatch.setattr(selection, "rows", lambda: [(BY_ID["dropout"], place) for place in PLACES if place.id in shown])
+    assert {row["kernel"] for row in selection.selection()} == {"cudnn"}
+    assert state() == before
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_policy_of_the_process_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    with keras_layers.policy(tiny.Precision.MIXED_BFLOAT16):
+        found = one_row(monkeypatch, BY_ID["default"])
+        assert keras.mixed_precision.global_policy().name == "mixed_bfloat16"
+    assert {row["kernel"] for row in found.values()} == {"cudnn"}
+
+
+def test_the_engine_answers_with_it_and_closes_the_open_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "rows", lambda: [(BY_ID["default"], BARE)])
+    engine = Engine()
+    engine.open(tiny.case(tiny.FEATURES).to_plain())
+    rows = engine.selection()["rows"]
+    assert [(row["row"], row["mode"], row["kernel"]) for row in rows] == [
+        ("default/layer", "inference", "cudnn"),
+        ("default/layer", "training", "cudnn"),
+    ]
+    with pytest.raises(Exception, match="No case is open"):
+        engine.run(1, 1)
+    assert engine.open(tiny.case(tiny.FEATURES).to_plain())["facts"]["kernel"] == "loop"
+    engine.close()
