@@ -45,6 +45,9 @@ class Progress:
     def started(self, key: str, process: int, done: int, total: int, seconds_left: float | None) -> None:
         """A case is about to be measured; ``done`` of ``total`` count cases times processes."""
 
+    def part(self, name: str) -> None:
+        """A part of a paired session begins; what is counted as processes from now on are pairs of them."""
+
     def failed(self, key: str, failure: Failure) -> None:
         """A case failed and is not tried again."""
 

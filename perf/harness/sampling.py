@@ -26,7 +26,8 @@ def sample(
     Raises :class:`CaseError` where nothing can be timed under the case's name.
     """
     opened = open_case(ask, spec)
-    check_facts(spec, opened, process, before)
+    if before is not None:
+        replies.check_same(spec, before.facts, opened.facts, process)
 
     def run(count: int, calls: int) -> tuple[Timed, ...]:
         return (run_rounds(ask, spec, count, calls),)
@@ -37,15 +38,10 @@ def sample(
 
 
 def open_case(ask: Ask, spec: CaseSpec) -> Opened:
-    """Opens ``spec`` in a process; whether it is what was asked for is :func:`check_facts`'s."""
-    return replies.opened(ask("open", case=dict(spec.payload)))
-
-
-def check_facts(spec: CaseSpec, opened: Opened, process: int, before: Sample | None) -> None:
-    """Raises :class:`CaseError` where another kernel or device ran than asked for, or other than ``before``."""
+    """Opens ``spec``; raises :class:`CaseError` where another kernel or device ran than asked for."""
+    opened = replies.opened(ask("open", case=dict(spec.payload)))
     replies.check_proof(spec, opened.facts)
-    if before is not None:
-        replies.check_same(spec, before.facts, opened.facts, process)
+    return opened
 
 
 def run_rounds(ask: Ask, spec: CaseSpec, count: int, calls: int) -> Timed:
