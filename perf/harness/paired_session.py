@@ -111,8 +111,3 @@ def run_paired(
         paired_verdict.decide(screened, confirmed, margins, environments),
         paired_verdict.not_decided(screened, confirmed, margins),
     )
-
-
-def reasons_not_green(outcome: PairedOutcome, *, fail_inconclusive: bool) -> tuple[str, ...]:
-    """One sentence per reason why the session is not green although no test failed, worst first; empty: it may be."""
-    return ()

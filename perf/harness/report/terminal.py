@@ -6,11 +6,10 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from tabulate import tabulate
-
 from perf.harness.message import version_changes
 from perf.harness.numbers import mebibytes, per_second, ratio, seconds
 from perf.harness.records import Baseline, CaseResult, Comparison, Environment, Machine, Sample, Verdict
+from perf.harness.report.layout import names, table
 from perf.harness.spread import RUNS_TO_ESTIMATE
 from perf.harness.stats import Estimate, interval_over_processes
 
@@ -47,7 +46,7 @@ def results_table(results: Mapping[str, CaseResult], comparison: Comparison | No
         lines += [
             f"{_shared(measured)}{'–'.join(map(str, dict.fromkeys((processes[0], processes[-1]))))} processes; "
             "intervals are 95 % over processes, memory has its range",
-            _table(rows, ("case", "ran", "time per step", "samples/s", "first call", "peak MiB")),
+            table(rows, ("case", "ran", "time per step", "samples/s", "first call", "peak MiB")),
         ]
     lines += [
         f"failed: {key}: {result.failure.message.removeprefix(f'{key} ')}"
@@ -73,7 +72,7 @@ def calls_table(results: Mapping[str, CaseResult]) -> str:
         for result in kept
     ]
     return "\n".join(
-        ("Single calls (one sample each)", _table(rows, ("case", "calls", *(f"p{p}" for p in _PERCENTILES))))
+        ("Single calls (one sample each)", table(rows, ("case", "calls", *(f"p{p}" for p in _PERCENTILES))))
     )
 
 
@@ -92,7 +91,7 @@ def comparison_table(comparison: Comparison, results: Mapping[str, CaseResult]) 
         for key, judgement in comparison.judgements.items()
     ]
     header = ("case", "verdict", "time, 1 = baseline", "level", "red from", "spread from")
-    return _table(rows, header) if rows else ""
+    return table(rows, header) if rows else ""
 
 
 def comparison_header(comparison: Comparison, machine: Machine, environments: Mapping[str, Environment]) -> str:
@@ -174,22 +173,8 @@ def short_names(results: Sequence[CaseResult], *, ran_beside: bool = False) -> d
 
     ``ran_beside``: the kernel that ran stands in the next column, so it is named only where another was asked for.
     """
-    specs = [result.spec for result in results]
-    devices = len({spec.device for spec in specs}) > 1
-    precisions = len({spec.precision for spec in specs}) > 1
-    return {
-        spec.key: " ".join(
-            (
-                spec.path,
-                f"{spec.workload}-b{spec.batch}",
-                *((spec.device,) if devices else ()),
-                *(() if ran_beside and _kernels(result) == [spec.kernel] else (spec.kernel,)),
-                *((spec.precision,) if precisions else ()),
-            )
-        )
-        for result in results
-        for spec in (result.spec,)
-    }
+    ran_as_asked = {result.spec.key for result in results if _kernels(result) == [result.spec.kernel]}
+    return names([result.spec for result in results], without_kernel=ran_as_asked if ran_beside else ())
 
 
 def _kernels(result: CaseResult) -> list[str]:
@@ -244,7 +229,3 @@ def _memory(result: CaseResult) -> str:
 
 def _history(runs: int) -> str:
     return f"{runs} runs" if runs >= RUNS_TO_ESTIMATE else "assumed 15 %"
-
-
-def _table(rows: Sequence[Sequence[object]], headers: Sequence[str]) -> str:
-    return tabulate(rows, headers=headers, disable_numparse=True, tablefmt="simple")
