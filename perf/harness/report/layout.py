@@ -8,6 +8,9 @@ from tabulate import tabulate
 
 from perf.harness.records import CaseSpec
 
+#: Columns of a terminal that everything fits into.
+WIDTH = 120
+
 
 def names(specs: Sequence[CaseSpec], *, without_kernel: Collection[str] = ()) -> dict[str, str]:
     """Case keys without what all of them share: ``forward translation-b32 loop``.
@@ -28,6 +31,18 @@ def names(specs: Sequence[CaseSpec], *, without_kernel: Collection[str] = ()) ->
         )
         for spec in specs
     }
+
+
+def fitting(rows: Sequence[Sequence[object]], headers: Sequence[str], *, may_go: Sequence[str]) -> str:
+    """A table of at most :data:`WIDTH` columns, if need be without those in ``may_go``, the first of them first."""
+    text = table(rows, headers)
+    for gone in may_go:
+        if max(map(len, text.splitlines())) <= WIDTH:
+            break
+        kept = [index for index, header in enumerate(headers) if header != gone]
+        rows, headers = [[row[index] for index in kept] for row in rows], [headers[index] for index in kept]
+        text = table(rows, headers)
+    return text
 
 
 def table(rows: Sequence[Sequence[object]], headers: Sequence[str]) -> str:

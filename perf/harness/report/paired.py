@@ -9,17 +9,16 @@ from collections.abc import Mapping
 
 from perf.harness.message import version_changes
 from perf.harness.numbers import mebibytes, ratio, seconds
-from perf.harness.paired_evidence import Metric
+from perf.harness.paired_evidence import Evidence, Metric
 from perf.harness.paired_records import BASELINE, CANDIDATE, SIDES, PairedResult, SideName
 from perf.harness.paired_session import PairedOutcome
 from perf.harness.paired_settle import many_suspects
 from perf.harness.records import Environment, Judgement, Verdict
-from perf.harness.report.layout import names, table
+from perf.harness.report.layout import WIDTH, fitting, names
 from perf.harness.stats import Estimate, interval_over_processes
 
 #: Packages that are listed by name; of more, the rest is counted.
 _MOST_PACKAGES = 12
-_WIDTH = 120
 
 
 def header(environments: Mapping[tuple[SideName, str], Environment]) -> str:
@@ -41,33 +40,33 @@ def header(environments: Mapping[tuple[SideName, str], Environment]) -> str:
 
 
 def steps_table(outcome: PairedOutcome) -> str:
-    """One row per case that was measured on both sides: kernels, times, their ratio with its interval, verdict."""
+    """One row per case that was measured on both sides: kernels, times, their ratio with its interval, verdict.
+
+    ``visible`` is the smallest ratio that would have been found in 80 % of such measurements, ``6+10`` pairs are those
+    of the first look and of the confirmation.
+    """
     rows = []
     same = {key for key, result in outcome.results.items() if result.pairs and _kernels(result) == result.spec.kernel}
     short = names([result.spec for result in outcome.results.values()], without_kernel=same)
     for key, judgement in outcome.judgements.items():
-        step = judgement.metrics[Metric.STEP]
-        result = outcome.confirmed.get(key, outcome.results[key])
-        if not result.pairs:
-            result = outcome.results[key]
+        step, result = judgement.metrics[Metric.STEP], outcome.results[key]
+        again = outcome.confirmed.get(key)
         if not result.pairs:
             continue
+        fresh = len(again.pairs) if again else 0
         rows.append(
             (
                 short[key],
                 _kernels(result),
-                *(seconds(_median_step(result, side)) for side in SIDES),
-                "" if step.change is None else ratio(step.change),
-                "" if step.change is None else f"{100 * step.change.level:.3g} %",
-                _pairs(outcome, key),
+                _times(again if again and fresh else result),
+                _change(step),
+                f"{len(result.pairs)}+{fresh}" if fresh else str(len(result.pairs)),
                 _visible(step),
-                str(judgement.verdict),
+                str(step.verdict),
             )
         )
-    if not rows:
-        return ""
-    columns = ("case", "kernel", "baseline", "candidate", "time, 1 = baseline", "level", "pairs", "visible", "verdict")
-    return table(rows, columns)
+    columns = ("case", "kernel", "time per step", "ratio, 1 = baseline", "pairs", "visible", "verdict")
+    return fitting(rows, columns, may_go=("pairs", "visible")) if rows else ""
 
 
 def others_table(outcome: PairedOutcome, *, every: bool = False) -> str:
@@ -80,15 +79,11 @@ def others_table(outcome: PairedOutcome, *, every: bool = False) -> str:
             if judged is None or judged.change is None or numbers is None:
                 continue
             if every or judged.verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
-                values = (numbers.baseline, numbers.candidate)
-                shown = [_memory(v) if metric is Metric.MEMORY else seconds(v) for v in values]
-                level = f"{100 * judged.change.level:.3g} %"
-                row = (short[key], str(metric), *shown, ratio(judged.change), level, _visible(judged))
+                shown = [_memory(v) if metric is Metric.MEMORY else seconds(v) for v in _values(numbers)]
+                row = (short[key], str(metric), " -> ".join(shown), _change(judged), _visible(judged))
                 rows.append((*row, str(judged.verdict)))
-    if not rows:
-        return ""
-    columns = ("case", "metric", "baseline", "candidate", "ratio, 1 = baseline", "level", "visible", "verdict")
-    return table(rows, columns)
+    columns = ("case", "metric", "value", "ratio, 1 = baseline", "visible", "verdict")
+    return fitting(rows, columns, may_go=("visible",)) if rows else ""
 
 
 def startup_line(outcome: PairedOutcome) -> str:
@@ -149,7 +144,7 @@ def report(outcome: PairedOutcome, *, every: bool = False) -> str:
 
 
 def _wrapped(text: str) -> str:
-    return textwrap.fill(text, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _packages(then: Environment, now: Environment) -> list[str]:
@@ -173,15 +168,20 @@ def _kernels(result: PairedResult) -> str:
     return then if then == now else f"{then} -> {now}"
 
 
-def _median_step(result: PairedResult, side: SideName) -> Estimate:
-    """Without its interval: the ratio has one, and absolute times of one session vary far more than it."""
-    return Estimate(statistics.median(pair.side(side).seconds_per_step for pair in result.pairs), None, None)
+def _times(result: PairedResult) -> str:
+    """``10.0 ms -> 10.3 ms``, without intervals: the ratio has one, and absolute times vary far more than it."""
+    medians = [statistics.median(pair.side(side).seconds_per_step for pair in result.pairs) for side in SIDES]
+    return " -> ".join(seconds(value) for value in medians)
 
 
-def _pairs(outcome: PairedOutcome, key: str) -> str:
-    again = outcome.confirmed.get(key)
-    first = len(outcome.results[key].pairs)
-    return f"{first}+{len(again.pairs)}" if again is not None and again.pairs else str(first)
+def _values(numbers: Evidence) -> tuple[float, float]:
+    return numbers.baseline, numbers.candidate
+
+
+def _change(judgement: Judgement) -> str:
+    if judgement.change is None:
+        return ""
+    return f"{ratio(judgement.change)} {100 * judgement.change.level:.3g} %"
 
 
 def _visible(judgement: Judgement) -> str:
