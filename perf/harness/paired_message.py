@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perf.harness.message import version_changes
+from perf.harness.message import differing, version_changes
 from perf.harness.numbers import mebibytes, ratio, seconds
 from perf.harness.paired_evidence import Evidence, Metric
 from perf.harness.paired_exact import MIN_PAIRS
@@ -78,7 +78,9 @@ class About:
     def _versions(self) -> str:
         if self.baseline is None or self.candidate is None:
             return ""
-        return f"Versions: {', '.join(version_changes(self.baseline, self.candidate))}."
+        changes = version_changes(self.baseline, self.candidate)
+        changes += differing(self.baseline.variables, self.candidate.variables)
+        return f"Baseline -> candidate: {', '.join(changes)}."
 
     def _closer(self) -> str:
         return f"Look closer, in each environment: python -m lstm_models run '{self.spec.key}' --trace DIR"

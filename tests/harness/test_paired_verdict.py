@@ -14,7 +14,7 @@ from perf.harness.paired_screen import MOST_CONFIRMED, confirmation_plan, screen
 from perf.harness.paired_verdict import decide, not_decided
 from perf.harness.records import Failure, Verdict
 from perf.harness.verdict import Margins
-from tests.harness.makers import facts, key, spec
+from tests.harness.makers import environment, facts, key, spec
 from tests.harness.paired_makers import around, environments, paired
 
 MARGINS = Margins(5.0)
@@ -231,3 +231,11 @@ def test_all_red_metrics_are_told():
 def test_a_case_without_pairs_is_inconclusive():
     judgement, _ = judged(dataclasses.replace(paired(), pairs=()))
     assert judgement.verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_message_names_the_variables_that_differ():
+    sides = environments()
+    sides[CANDIDATE, "cpu"] = environment("2.20.0", TF_ENABLE_ONEDNN_OPTS="0")
+    screened = screen({key(): paired(around(0.2))}, MARGINS)
+    judgement = decide(screened, {key(): paired(around(0.2, count=10))}, MARGINS, sides)[key()]
+    assert "tensorflow 2.20.0 (same), keras 3.15.1 (same), TF_ENABLE_ONEDNN_OPTS absent -> 0" in judgement.reason

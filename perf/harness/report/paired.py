@@ -7,7 +7,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Mapping
 
-from perf.harness.message import version_changes
+from perf.harness.message import differing, version_changes
 from perf.harness.numbers import mebibytes, ratio, seconds
 from perf.harness.paired_evidence import Evidence, Metric
 from perf.harness.paired_records import BASELINE, CANDIDATE, SIDES, PairedResult, SideName
@@ -28,7 +28,7 @@ def header(environments: Mapping[tuple[SideName, str], Environment]) -> str:
     for device in devices:
         then, now = environments[BASELINE, device], environments[CANDIDATE, device]
         changes = [*version_changes(then, now), *_packages(then, now)]
-        changes += _differing(then.settings, now.settings) + _differing(then.variables, now.variables)
+        changes += differing(then.settings, now.settings) + differing(then.variables, now.variables)
         if then.devices != now.devices:
             changes.append(f"devices {'+'.join(then.devices) or 'none'} -> {'+'.join(now.devices) or 'none'}")
         lines.append((device, ", ".join(changes)))
@@ -150,17 +150,9 @@ def _wrapped(text: str) -> str:
 def _packages(then: Environment, now: Environment) -> list[str]:
     """Packages that differ and are not named as versions already."""
     named = {*then.versions, *now.versions}
-    changes = [change for change in _differing(then.packages, now.packages) if change.split(" ", 1)[0] not in named]
+    changes = [change for change in differing(then.packages, now.packages) if change.split(" ", 1)[0] not in named]
     more = len(changes) - _MOST_PACKAGES
     return changes[:_MOST_PACKAGES] + ([f"and {more} more packages"] if more > 0 else [])
-
-
-def _differing(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    return [
-        f"{name} {then.get(name, 'absent')} -> {now.get(name, 'absent')}"
-        for name in sorted({*then, *now})
-        if then.get(name) != now.get(name)
-    ]
 
 
 def _kernels(result: PairedResult) -> str:
