@@ -54,15 +54,6 @@ def test_two_workers_are_alive_and_each_side_starts_first_in_half_of_the_pairs(s
     assert set(sides.starts()) == set(SIDES)
 
 
-def test_who_begins_follows_the_seed(sides):
-    firsts = set()
-    for seed in range(6):
-        sides.settings["seed"] = seed
-        found = sides.measure([spec("a")], 4)
-        firsts.add(tuple(pair.first for pair in found.results["a"].pairs))
-    assert len(firsts) > 1
-
-
 def test_the_sides_take_turns_in_the_order_abba_or_baab(sides):
     found = sides.measure([spec("a")], 2)
     for pair in found.results["a"].pairs:
@@ -174,7 +165,7 @@ def test_what_a_side_cannot_do_is_not_comparable_and_the_rest_goes_on(sides, sid
 def test_an_exception_on_opening_under_the_candidate_is_its_failure(sides):
     found = sides.measure([spec("a")], 1, sides={CANDIDATE: {"default": {"fault": "exception", "fault_at": "open"}}})
     assert found.results["a"].failed_side == CANDIDATE
-    assert "the fake engine's exception" in str(found.results["a"].failure)
+    assert "RuntimeError: the fake engine" in str(found.results["a"].failure)
 
 
 @pytest.mark.parametrize("side", SIDES)
