@@ -75,7 +75,10 @@ def test_memory_of_no_byte_is_no_fault():
 
 
 def test_memory_that_one_side_cannot_read_is_absent():
-    assert Metric.MEMORY not in evidence(paired(candidate={"bytes_peak": None}), 0.05)
+    unread = paired(candidate={"bytes_peak": None})
+    assert Metric.MEMORY not in evidence(unread, 0.05)
+    once = dataclasses.replace(unread, pairs=(*paired().pairs, unread.pairs[0]))
+    assert Metric.MEMORY not in evidence(once, 0.05)
 
 
 def test_a_pair_without_a_steady_state_is_left_out_and_too_many_leave_nothing():

@@ -134,6 +134,22 @@ def test_a_side_that_never_settles_is_named():
     assert (found.baseline.steady, found.candidate.steady, found.steady) == (True, False, False)
 
 
+def test_a_side_that_was_steady_once_need_not_be_so_again_when_the_other_is():
+    restless = Two(
+        baseline=lambda n: 0.03 * (1.5 if n >= 14 and n // 5 % 2 else 1),
+        candidate=lambda n: 0.03 * (1 + max(0, 30 - n) / 10),
+    )
+    found = restless.take()
+    assert (found.baseline.steady, found.candidate.steady) == (True, True)
+    assert found.baseline.rounds_discarded >= 25
+
+
+def test_waiting_ends_when_the_slower_side_has_had_its_seconds():
+    found = Two(baseline=lambda n: 0.02, candidate=lambda n: 0.15 * 1.02**n).take()
+    assert not found.candidate.steady
+    assert found.candidate.rounds_discarded == 20
+
+
 def test_later_pairs_take_the_calls_of_the_first():
     first = two(0.003).take()
     workers = two(0.001, 0.001)
@@ -181,6 +197,15 @@ def test_an_exception_on_opening_is_the_candidates_failure_and_excuses_a_baselin
     workers.refuses[BASELINE] = broken
     with pytest.raises(NotComparable, match="TypeError"):
         workers.take()
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_wrong_numbers_are_a_failure_of_either_side(side):
+    workers = two()
+    workers.refuses[side] = CaseError("oracle", "the outputs are 0.3 apart")
+    with pytest.raises(SideError) as caught:
+        workers.take()
+    assert (caught.value.side, caught.value.failure.stage) == (side, "oracle")
 
 
 def test_what_neither_can_do_is_broken():

@@ -131,6 +131,21 @@ def test_pairs_of_a_confirmation_are_between_ten_and_twenty_and_come_from_the_sp
     assert dict(confirmation_plan(screen({key(0): quiet, key(1): loud}, MARGINS)).pairs) == {key(0): 10, key(1): 20}
 
 
+def test_more_candidates_need_more_pairs_each():
+    one = {key(0): paired(around(0.2, 0.035), 0)}
+    eight = {key(n): paired(around(0.2, 0.035), n) for n in range(8)}
+    alone, among = (confirmation_plan(screen(results, MARGINS)).pairs[key(0)] for results in (one, eight))
+    assert 10 <= alone < among <= 20
+
+
+def test_a_confirmation_that_was_planned_and_not_measured_counts_in_holms_levels():
+    firsts = {key(n): paired(around(0.1), n) for n in range(5)}
+    again = {key(0): paired(around(0.074, 0.033, 10))}  # enough alone, see above
+    assert decide(screen(firsts, MARGINS), again, MARGINS, environments())[key(0)].verdict is Verdict.INCONCLUSIVE
+    again |= {key(n): paired(around(0.5, count=3), n) for n in range(1, 5)}
+    assert decide(screen(firsts, MARGINS), again, MARGINS, environments())[key(0)].verdict is Verdict.INCONCLUSIVE
+
+
 @pytest.mark.parametrize(
     ("change", "verdict", "said"),
     [
