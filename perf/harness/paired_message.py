@@ -41,7 +41,7 @@ class About:
         return (
             f"{key}: inconclusive{what}: {measured}; the interval reaches beyond the margin of "
             f"{self._margin(metric, numbers)}.{again} A change of ×{numbers.smallest_visible():.2f} would have been "
-            "found in four of five such measurements; more pairs (--perf-processes) see less."
+            "found in four of five such measurements; more pairs (--perf-processes) would find a smaller one."
         )
 
     def undecided(self, metric: Metric, numbers: Evidence, change: Change) -> str:

@@ -45,7 +45,7 @@ class PairedOutcome:
     @property
     def environments(self) -> Mapping[tuple[SideName, str], Environment]:
         """Of both sides, by side and device."""
-        return {**({} if self.confirmation is None else self.confirmation.environments), **self.screening.environments}
+        return _environments(self.screening, self.confirmation)
 
     @property
     def startup_seconds(self) -> Mapping[tuple[SideName, str], tuple[float, ...]]:
@@ -103,7 +103,7 @@ def run_paired(
             clock=clock,
         )
     confirmed = {} if confirmation is None else confirmation.results
-    environments = {**({} if confirmation is None else confirmation.environments), **screening.environments}
+    environments = _environments(screening, confirmation)
     return PairedOutcome(
         screening,
         screened,
@@ -111,3 +111,10 @@ def run_paired(
         paired_verdict.decide(screened, confirmed, margins, environments),
         paired_verdict.not_decided(screened, confirmed, margins),
     )
+
+
+def _environments(
+    screening: PairedMeasured, confirmation: PairedMeasured | None
+) -> dict[tuple[SideName, str], Environment]:
+    """The first that was seen of each side and device."""
+    return {**(confirmation.environments if confirmation else {}), **screening.environments}
