@@ -116,6 +116,8 @@ def test_first_calls_and_memory_show_only_where_they_changed():
     assert "first call" in row
     assert "400 ms" in row
     assert "800 ms" in row
+    (row,) = rows(shown.others_table(outcome(paired(**slower)))).values()
+    assert "inconclusive" in row  # suspected and not decided: it is why the session is not green
     assert shown.others_table(outcome(paired())) == ""
     assert len(shown.others_table(outcome(paired()), every=True).splitlines()) == 4
 

@@ -70,15 +70,16 @@ def steps_table(outcome: PairedOutcome) -> str:
 
 
 def others_table(outcome: PairedOutcome, *, every: bool = False) -> str:
-    """First calls and memory peaks, where they are not unchanged (or ``every`` one); "" without any."""
+    """First calls and memory peaks, where they changed or were suspected to (or ``every`` one); "" without any."""
     rows = []
+    suspects = {candidate.key: candidate.metrics for candidate in outcome.screened.candidates}
     short = names([result.spec for result in outcome.results.values()])
     for key, judgement in outcome.judgements.items():
         for metric in (Metric.FIRST_CALL, Metric.MEMORY):
             judged, numbers = judgement.metrics.get(metric), outcome.screened.evidence.get(key, {}).get(metric)
             if judged is None or judged.change is None or numbers is None:
                 continue
-            if every or judged.verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
+            if every or judged.verdict in (Verdict.REGRESSED, Verdict.IMPROVED) or metric in suspects.get(key, ()):
                 shown = [_memory(v) if metric is Metric.MEMORY else seconds(v) for v in _values(numbers)]
                 row = (short[key], str(metric), " -> ".join(shown), _change(judged), _visible(judged))
                 rows.append((*row, str(judged.verdict)))
