@@ -188,13 +188,13 @@ def _agreement(case: Case, opening: _Opening) -> Agreement:
 def _check_device(case: Case) -> None:
     if case.device is Device.GPU and not _has_gpu():
         raise Problem(
-            "open",
+            "proof",
             f"{case.key}: TensorFlow sees no GPU in this process. Check the driver, CUDA_VISIBLE_DEVICES, and that "
             "TensorFlow was installed with CUDA (tensorflow[and-cuda]).",
         )
     if case.device is Device.CPU and _has_gpu():
         raise Problem(
-            "open",
+            "proof",
             f"{case.key}: a GPU is visible, and Keras would put a CPU case on it. Start the worker with "
             'CUDA_VISIBLE_DEVICES="".',
         )

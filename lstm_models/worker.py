@@ -2,8 +2,8 @@
 
 The harness starts a process with ``import lstm_models.worker; lstm_models.worker.serve(channel)``. Requests are
 dicts with ``op``: ``describe``, ``warm_up``, ``open``, ``run``, ``close``, ``selection``. Replies are
-``{"ok": True, ...}`` or ``{"ok": False, "stage": ..., "message": ...}``. Nothing of a request ends the loop; a closed
-channel, ``None`` and ``SystemExit`` do.
+``{"ok": True, ...}`` or ``{"ok": False, "stage": ..., "message": ...}``, with ``"raised": True`` where nobody expected
+it. Nothing of a request ends the loop; a closed channel, ``None`` and ``SystemExit`` do.
 """
 
 from __future__ import annotations
@@ -78,7 +78,12 @@ def answer(engine: Engine, request: Mapping[str, Any]) -> dict[str, Any]:
         print("\n".join(lines[-_TRACEBACK_LINES:]), file=sys.stderr, flush=True)
         message = " ".join(str(error).split())[:600]
         stage = "run" if op == "run" else "open"
-        return {"ok": False, "stage": stage, "message": f"{op} raised {type(error).__name__}: {message}"}
+        return {
+            "ok": False,
+            "stage": stage,
+            "raised": True,
+            "message": f"{op} raised {type(error).__name__}: {message}",
+        }
 
 
 def _fields(engine: Engine, op: Any, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,8 @@ file; all of it is optional::
       "selection_fault": "crash",   a fault (see below) when the table is asked for
       "default": {...},             what holds for every case
       "cases": {"lstm-b1-cpu": {...}}     and, later ones winning, for all cases whose key contains the text
+      "sides": {"candidate": {...}}       all of the above, laid over it in workers of this side: those with the
+                                    environment variable ``FAKE_WORKER_SIDE=candidate``
     }
 
 A case's entry (``default`` and ``cases`` alike)::
@@ -29,11 +31,13 @@ A case's entry (``default`` and ``cases`` alike)::
     "process": 2                    this entry holds only in the session's second process
 
 Faults: ``crash`` (exit status 3), ``kill`` (SIGKILL), ``segfault`` (SIGSEGV), ``hang``, ``exception``, ``problem`` (an
-expected one), ``nan``, ``zero`` (as the last time of a round), ``import`` (at start-up), ``nonsense`` (no reply of the
-protocol), ``print`` (to stdout; no fault at all). ``LSTM_PERF_SLOWDOWN`` multiplies all times, as in the real worker.
+expected one), ``unsupported`` (the framework cannot do it), ``nan``, ``zero`` (as the last time of a round), ``import``
+(at start-up), ``nonsense`` (no reply of the protocol), ``print`` (to stdout; no fault at all). ``LSTM_PERF_SLOWDOWN``
+multiplies all times, as in the real worker.
 
 Every start and every request is appended to ``<script>.log``, one line ``<pid> <op> <case key>``: a test can read what
-was asked, and the worker counts there in which process of the session a case is opened.
+was asked, and the worker counts there in which process of the session (and of its side) a case is opened. Where
+there are sides, their name ends the line.
 """
 
 from __future__ import annotations
@@ -88,9 +92,11 @@ class FakeEngine:
     def __init__(self) -> None:
         self.file = os.environ.get("FAKE_WORKER_SCRIPT")
         self.script: dict[str, Any] = json.loads(Path(self.file).read_text()) if self.file else {}
+        self.side = os.environ.get("FAKE_WORKER_SIDE", "")
         unknown = self._unknown()
         if unknown:
             raise ValueError(f"FAKE_WORKER_SCRIPT has unknown entries: {unknown}")
+        self.script |= _laid_over(self.script, self.script.pop("sides", {}).get(self.side, {}))
         self.opened: dict[str, int] = {}
         self.case: Mapping[str, Any] | None = None
         self.key = ""
@@ -104,19 +110,23 @@ class FakeEngine:
             self._fault(self.script["startup"], "")
 
     def _unknown(self) -> list[str]:
-        entries = [self.script.get("default", {}), *self.script.get("cases", {}).values()]
-        unknown = {name for entry in entries for name in entry} - set(DEFAULT) - {"process"}
         known = {"seed", "startup", "startup_process", "startup_device", "environment", "default", "cases"}
-        return sorted(unknown | (set(self.script) - known - {"selection", "selection_fault"}))
+        unknown: set[str] = set()
+        for script in (self.script, *self.script.get("sides", {}).values()):
+            entries = [script.get("default", {}), *script.get("cases", {}).values()]
+            unknown |= {name for entry in entries for name in entry} - set(DEFAULT) - {"process"}
+            unknown |= set(script) - known - {"sides", "selection", "selection_fault"}
+        return sorted(unknown)
 
     def _log(self, op: str) -> None:
         if self.file:
             with open(self.file + ".log", "a") as log:
-                log.write(f"{os.getpid()} {op} {self.key}".rstrip() + "\n")
+                log.write(" ".join(word for word in (str(os.getpid()), op, self.key, self.side) if word) + "\n")
 
     def _count(self, event: str) -> int:
         if not self.file:
             return 1
+        event = f"{event} {self.side}".rstrip()
         return [line.split(" ", 1)[1] for line in Path(self.file + ".log").read_text().splitlines()].count(event)
 
     def describe(self) -> dict[str, Any]:
@@ -144,7 +154,7 @@ class FakeEngine:
         self.case = case
         self.entry = entry
         self.rounds = 0
-        self.random = random.Random(f"{self.script.get('seed', 0)}:{self.key}:{process}")
+        self.random = random.Random(f"{self.script.get('seed', 0)}:{self.key}:{process}:{self.side}")
         slowdown = float(os.environ.get("LSTM_PERF_SLOWDOWN", "1"))
         self.seconds_per_step = entry["seconds_per_step"] * slowdown * self._noise(entry["process_noise"])
         probe = list(entry["probe"])
@@ -219,11 +229,20 @@ class FakeEngine:
             raise RuntimeError("the fake engine's exception")
         if fault == "problem":
             raise Problem("oracle", "the outputs are 0.3 apart, tolerated are 1e-05")
+        if fault == "unsupported":
+            raise Problem("open", "Keras 2.15 has no use_cudnn.")
         if fault == "import":
             raise ModuleNotFoundError("No module named 'tensorflow'")
         if fault == "print":
             print("a library wrote this to stdout", flush=True)
             os.write(1, b"and native code this\n")
+
+
+def _laid_over(script: Mapping[str, Any], side: Mapping[str, Any]) -> dict[str, Any]:
+    """A side's entries over those of both; the cases of a side win over those of both."""
+    return {
+        name: {**script.get(name, {}), **value} if isinstance(value, dict) else value for name, value in side.items()
+    }
 
 
 class NonsenseChannel:

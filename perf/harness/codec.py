@@ -61,26 +61,11 @@ def decode_environment(entry: Entry) -> Environment:
 
 def encode_result(result: CaseResult) -> dict[str, Any]:
     """A case with its raw rounds by process; the payload, which only a worker needs, is not stored."""
-    spec = result.spec
-    failure = result.failure
     return {
         "schema": SCHEMA,
-        "spec": {
-            "key": spec.key,
-            "id": spec.id,
-            "path": spec.path,
-            "workload": spec.workload,
-            "batch": spec.batch,
-            "device": spec.device,
-            "kernel": spec.kernel,
-            "precision": spec.precision,
-            "hash": spec.hash,
-            "steps_per_call": spec.steps_per_call,
-            "keeps_calls": spec.keeps_calls,
-            "expects_kernel": spec.expects_kernel,
-        },
-        "samples": [_encode_sample(sample) for sample in result.samples],
-        "failure": None if failure is None else {"stage": failure.stage, "message": failure.message},
+        "spec": encode_spec(result.spec),
+        "samples": [encode_sample(sample) for sample in result.samples],
+        "failure": None if result.failure is None else encode_failure(result.failure),
     }
 
 
@@ -88,37 +73,63 @@ def decode_result(entry: Entry) -> CaseResult:
     """Inverse of :func:`encode_result`; a case without samples must say why it failed."""
     check_schema(entry)
     entry.closed("schema", "spec", "samples", "failure")
-    spec = entry["spec"].closed(
-        "key", "id", "path", "workload", "batch", "device", "kernel", "precision", "hash", "steps_per_call",
-        "keeps_calls", "expects_kernel",
-    )  # fmt: skip
-    failure = entry["failure"]
-    failed = None
-    if failure.value is not None:
-        failure.closed("stage", "message")
-        failed = Failure(failure["stage"].text(), failure["message"].text())
+    failed = None if entry["failure"].value is None else decode_failure(entry["failure"])
     return CaseResult(
-        spec=CaseSpec(
-            key=spec["key"].text(),
-            id=spec["id"].text(),
-            path=spec["path"].text(),
-            workload=spec["workload"].text(),
-            batch=spec["batch"].integer(minimum=1),
-            device=spec["device"].text(),
-            kernel=spec["kernel"].text(),
-            precision=spec["precision"].text(),
-            hash=spec["hash"].text(),
-            steps_per_call=spec["steps_per_call"].integer(minimum=1),
-            keeps_calls=spec["keeps_calls"].flag(),
-            expects_kernel=None if spec["expects_kernel"].value is None else spec["expects_kernel"].text(),
-            payload={},
-        ),
-        samples=tuple(_decode_sample(s) for s in entry["samples"].elements(at_least=0 if failed else 1)),
+        spec=decode_spec(entry["spec"]),
+        samples=tuple(decode_sample(s) for s in entry["samples"].elements(at_least=0 if failed else 1)),
         failure=failed,
     )
 
 
-def _encode_sample(sample: Sample) -> dict[str, Any]:
+def encode_spec(spec: CaseSpec) -> dict[str, Any]:
+    return {
+        "key": spec.key,
+        "id": spec.id,
+        "path": spec.path,
+        "workload": spec.workload,
+        "batch": spec.batch,
+        "device": spec.device,
+        "kernel": spec.kernel,
+        "precision": spec.precision,
+        "hash": spec.hash,
+        "steps_per_call": spec.steps_per_call,
+        "keeps_calls": spec.keeps_calls,
+        "expects_kernel": spec.expects_kernel,
+    }
+
+
+def decode_spec(entry: Entry) -> CaseSpec:
+    entry.closed(
+        "key", "id", "path", "workload", "batch", "device", "kernel", "precision", "hash", "steps_per_call",
+        "keeps_calls", "expects_kernel",
+    )  # fmt: skip
+    return CaseSpec(
+        key=entry["key"].text(),
+        id=entry["id"].text(),
+        path=entry["path"].text(),
+        workload=entry["workload"].text(),
+        batch=entry["batch"].integer(minimum=1),
+        device=entry["device"].text(),
+        kernel=entry["kernel"].text(),
+        precision=entry["precision"].text(),
+        hash=entry["hash"].text(),
+        steps_per_call=entry["steps_per_call"].integer(minimum=1),
+        keeps_calls=entry["keeps_calls"].flag(),
+        expects_kernel=None if entry["expects_kernel"].value is None else entry["expects_kernel"].text(),
+        payload={},
+    )
+
+
+def encode_failure(failure: Failure) -> dict[str, Any]:
+    return {"stage": failure.stage, "message": failure.message}
+
+
+def decode_failure(entry: Entry) -> Failure:
+    entry.closed("stage", "message")
+    return Failure(entry["stage"].text(), entry["message"].text())
+
+
+def encode_sample(sample: Sample) -> dict[str, Any]:
     facts = sample.facts
     return {
         "process": sample.process,
@@ -144,7 +155,7 @@ def _encode_sample(sample: Sample) -> dict[str, Any]:
     }
 
 
-def _decode_sample(entry: Entry) -> Sample:
+def decode_sample(entry: Entry) -> Sample:
     entry.closed(
         "process", "calls_per_round", "steps_per_call", "seconds_per_round", "seconds_per_call", "rounds_discarded",
         "steady", "first_call_seconds", "bytes_peak", "timed_traces", "facts",

@@ -61,7 +61,11 @@ def baseline_facts(case: BaselineCase) -> Facts:
 
 def informing_differences(result: CaseResult, case: BaselineCase) -> tuple[str, ...]:
     """What differs from the baseline and explains, but fails nothing: settings the framework chose, first traces."""
-    then, now = baseline_facts(case), result.samples[0].facts
+    return facts_that_inform(baseline_facts(case), result.samples[0].facts)
+
+
+def facts_that_inform(then: Facts, now: Facts) -> tuple[str, ...]:
+    """Settings the framework chose and traces of the first call, where they differ."""
     differences = [
         f"{name}: {then.resolved.get(name, 'absent')} -> {now.resolved.get(name, 'absent')}"
         for name in sorted({*then.resolved, *now.resolved})
@@ -72,16 +76,16 @@ def informing_differences(result: CaseResult, case: BaselineCase) -> tuple[str, 
     return tuple(differences)
 
 
-def numbers_differ(now: Facts, then: Facts) -> str:
-    """How the probes of two results differ by more than the tolerance, as part of a sentence; "" where they agree."""
+def numbers_differ(now: Facts, then: Facts, when_then: str = "then", when_now: str = "now") -> str:
+    """How the probed numbers of two results differ beyond the tolerance of ``then``; "" where they do not."""
     if len(now.probe) != len(then.probe):
-        return f"the result has other dimensions ({len(then.probe)} numbers then, {len(now.probe)} now)"
+        return f"the result has other dimensions ({len(then.probe)} numbers {when_then}, {len(now.probe)} {when_now})"
     largest = max((abs(number) for number in then.probe), default=0.0)
     allowed = then.tolerance * largest
     for old, new in zip(then.probe, now.probe, strict=True):
         if not abs(new - old) <= allowed:  # written so that NaN is a difference
             return (
-                f"the result held {old:.9g} then and {new:.9g} now; up to {allowed:.2g} may differ "
+                f"the result held {old:.9g} {when_then} and {new:.9g} {when_now}; up to {allowed:.2g} may differ "
                 f"({then.tolerance:g} of the largest number)"
             )
     return ""

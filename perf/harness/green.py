@@ -23,28 +23,28 @@ def reasons_not_green(
         return ("Nothing was measured, and nothing measured is never green.",)
     reasons = []
     if unfinished:
-        reasons.append(f"The budget ended before {_count(len(unfinished))} measured: {_named(unfinished)}.")
+        reasons.append(f"The budget ended before {count(len(unfinished))} measured: {named(unfinished)}.")
     if without_test:
-        reasons.append(f"{_count(len(without_test))} without a collected test: {_named(without_test)}.")
+        reasons.append(f"{count(len(without_test))} without a collected test: {named(without_test)}.")
     if comparison is None:
         return tuple(reasons)
     if not any(judgement.change for judgement in comparison.judgements.values()):
         reasons.append("No case's time was compared with the baseline, and nothing judged is never green.")
     if comparison.missing:
-        missing = f"{_count(len(comparison.missing))} in the baseline and not measured (missing)"
-        reasons.append(f"{missing}: {_named(comparison.missing)}.")
+        missing = f"{count(len(comparison.missing))} in the baseline and not measured (missing)"
+        reasons.append(f"{missing}: {named(comparison.missing)}.")
     if comparison.new:
-        reasons.append(f"{_count(len(comparison.new))} without a baseline (new): {_named(comparison.new)}.")
+        reasons.append(f"{count(len(comparison.new))} without a baseline (new): {named(comparison.new)}.")
     for verdict, what in (
         (Verdict.CASE_CHANGED, "no longer the work that the baseline holds (case changed)"),
         (Verdict.DRIFTED, "drifted with the machine"),
         (Verdict.UNSTEADY, "not judged, for it reached no steady state as it did in the baseline (unsteady)"),
     ):
         if keys := _with(comparison, verdict):
-            reasons.append(f"{_count(len(keys))} {what}: {_named(keys)}.")
+            reasons.append(f"{count(len(keys))} {what}: {named(keys)}.")
     undecided = _with(comparison, Verdict.INCONCLUSIVE)
     if undecided and fail_inconclusive:
-        reasons.append(f"{_count(len(undecided))} undecided, and --perf-inconclusive is fail: {_named(undecided)}.")
+        reasons.append(f"{count(len(undecided))} undecided, and --perf-inconclusive is fail: {named(undecided)}.")
     return tuple(reasons)
 
 
@@ -52,9 +52,9 @@ def _with(comparison: Comparison, verdict: Verdict) -> list[str]:
     return [key for key, judgement in comparison.judgements.items() if judgement.verdict is verdict]
 
 
-def _count(number: int) -> str:
+def count(number: int) -> str:
     return "1 case is" if number == 1 else f"{number} cases are"
 
 
-def _named(keys: Sequence[str], most: int = 4) -> str:
+def named(keys: Sequence[str], most: int = 4) -> str:
     return ", ".join(keys[:most]) + (f" and {len(keys) - most} more" if len(keys) > most else "")

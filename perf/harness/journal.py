@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, TextIO
 
+from perf.harness.paired_codec import encode_pair
+from perf.harness.paired_records import PairSample, SideName
 from perf.harness.records import Failure, Machine, Sample
 
 #: Of the journal's lines; a reader refuses a newer one.
@@ -16,7 +18,7 @@ SCHEMA = 1
 
 
 class Journal:
-    """An append-only file of JSON lines: a header, then one line for each sample and each failure.
+    """An append-only file of JSON lines: a header, then one line for each sample (or pair of them) and each failure.
 
     A journal never stops a measurement: where a line cannot be written (a full disk), nothing more is, and
     ``warning`` says so.
@@ -43,9 +45,17 @@ class Journal:
         """Appends what one process measured of one case."""
         self._write({"case": key, "sample": _plain(sample)})
 
-    def failure(self, key: str, failure: Failure) -> None:
-        """Appends why a case has no sample."""
-        self._write({"case": key, "failure": _plain(failure)})
+    def pair(self, key: str, pair: PairSample) -> None:
+        """Appends what one pair of processes measured of one case: the raw rounds of both sides."""
+        self._write({"case": key, "pair": encode_pair(pair)})
+
+    def failure(self, key: str, failure: Failure, side: SideName | None = None) -> None:
+        """Appends why a case has no sample; where two sides are measured, on which ``side`` it failed."""
+        self._write({"case": key, "failure": _plain(failure), **({"side": side} if side else {})})
+
+    def not_comparable(self, key: str, reason: str) -> None:
+        """Appends what one of two sides cannot do."""
+        self._write({"case": key, "not_comparable": reason})
 
     def close(self) -> None:
         """Ends writing and keeps the file."""

@@ -13,6 +13,7 @@ from perf.harness.environment import Side
 from perf.harness.journal import Journal
 from perf.harness.records import CaseResult, CaseSpec, Environment, Failure, Sample
 from perf.harness.replies import CaseError
+from perf.harness.starting import start_again
 from perf.harness.workers import Worker
 
 #: After so many workers lost one after another on a device, the rest of its cases is given up: each loss costs a
@@ -43,6 +44,9 @@ class Progress:
 
     def started(self, key: str, process: int, done: int, total: int, seconds_left: float | None) -> None:
         """A case is about to be measured; ``done`` of ``total`` count cases times processes."""
+
+    def part(self, name: str) -> None:
+        """A part of a paired session begins; what is counted as processes from now on are pairs of them."""
 
     def failed(self, key: str, failure: Failure) -> None:
         """A case failed and is not tried again."""
@@ -144,35 +148,18 @@ class _Stage:
             self._give_up(device, f"{LOST_IN_A_ROW} workers in a row were lost on {device}; the rest was not tried.")
             return None
         # One that started before in this session gets a second chance: then it was the moment, not the set-up.
-        for chance in range(2 if device in self.environments else 1, 0, -1):
-            self.progress.starting(device, block.process)
-            worker: Worker | None = None
-            try:
-                begin = self.clock()
-                worker = Worker.start(
-                    self.side,
-                    device,
-                    self.settings.module,
-                    self.settings.root,
-                    self.settings.time_limit,
-                    self.settings.gpu,
-                )
-                environment = worker.describe()
-                self.startups.setdefault(device, []).append(self.clock() - begin)
-                worker.request("warm_up")
-            except CaseError as error:
-                if worker is not None:
-                    worker.close()
-                if chance == 1:
-                    self._give_up(device, error.failure.message, error.failure.stage)
-            except BaseException:
-                if worker is not None:
-                    worker.close()
-                raise
-            else:
-                self.environments.setdefault(device, environment)
-                return worker
-        return None
+        chances = 2 if device in self.environments else 1
+        try:
+            started = start_again(
+                chances, lambda: self.progress.starting(device, block.process), self.side, device, self.settings,
+                self.clock,
+            )  # fmt: skip
+        except CaseError as error:
+            self._give_up(device, error.failure.message, error.failure.stage)
+            return None
+        self.startups.setdefault(device, []).append(started.seconds)
+        self.environments.setdefault(device, started.environment)
+        return started.worker
 
     def _case(self, worker: Worker, spec: CaseSpec, process: int) -> None:
         begin = self.clock()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Mapping
 
 from perf.harness.numbers import ratio, seconds
 from perf.harness.records import BaselineCase, CaseResult, Change, Environment, Verdict
@@ -70,3 +71,12 @@ def version_changes(then: Environment, now: Environment) -> list[str]:
         elif name in ALWAYS_NAMED and old != "absent":
             changes.append(f"{name} {old} (same)")
     return changes
+
+
+def differing(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """``name then -> now`` for each entry that differs."""
+    return [
+        f"{name} {then.get(name, 'absent')} -> {now.get(name, 'absent')}"
+        for name in sorted({*then, *now})
+        if then.get(name) != now.get(name)
+    ]

@@ -201,6 +201,7 @@ class Verdict(StrEnum):
     UNSTEADY = "unsteady"
     NO_BASELINE = "no baseline"
     CASE_CHANGED = "case changed"
+    NOT_COMPARABLE = "not comparable"
     KERNEL_CHANGED = "kernel changed"
     NUMBERS_CHANGED = "numbers changed"
     FAILED = "failed"

@@ -11,11 +11,26 @@ from perf.harness.records import CaseSpec, Facts, Failure
 
 
 class CaseError(Exception):
-    """A case cannot be measured; ``failure`` says at which stage and why, for a person."""
+    """A case cannot be measured; ``failure`` says at which stage and why, for a person.
 
-    def __init__(self, stage: str, message: str) -> None:
+    ``lost``: the worker is gone with it. ``raised``: an exception that nobody expected stopped it.
+    """
+
+    def __init__(self, stage: str, message: str, *, lost: bool = False, raised: bool = False) -> None:
         super().__init__(message)
         self.failure = Failure(stage, message)
+        self.lost = lost
+        self._raised = raised
+
+    @property
+    def refused(self) -> bool:
+        """The worker lives and could not open the case as it was asked for."""
+        return not self.lost and self.failure.stage in ("open", "proof")
+
+    @property
+    def unsupported(self) -> bool:
+        """The worker said itself that its framework cannot do this, and did not stumble over it."""
+        return self.refused and self.failure.stage == "open" and not self._raised
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,18 +91,22 @@ def never_steady(windows: int, rounds: int, seconds: float) -> bool:
     return windows >= MIN_WINDOWS and (rounds >= MAX_DISCARDED or seconds >= DISCARDED_SECONDS)
 
 
-def more_rounds(timed: Sequence[float], seconds_per_round: float, margin: float) -> int:
+def more_rounds(
+    timed: Sequence[float], seconds_per_round: float, margin: float, ratios: Sequence[float] | None = None
+) -> int:
     """How many more rounds to time after those ``timed`` (seconds of each); 0: enough.
 
     Rounds are added until 1.25 x sd / sqrt(R) (the standard error of a median, for normal noise) is at most
     ln(1 + margin)/3: then the rounds inside a process no longer decide what can be seen, the processes do.
+    The sd is that of the rounds, or of the ``ratios`` of two sides' rounds, where that is what is sought; ``timed``
+    are those of the slower side then.
     """
     at_least = MIN_SLOW_ROUNDS if seconds_per_round > SLOW_ROUND_SECONDS else MIN_ROUNDS
     done = len(timed)
     if done < at_least:
         return at_least - done
     spent = sum(timed)
-    needed = math.ceil((1.25 * log_spread(timed) / (math.log1p(margin) / 3)) ** 2)
+    needed = math.ceil((1.25 * log_spread(timed if ratios is None else ratios) / (math.log1p(margin) / 3)) ** 2)
     if done >= min(needed, MAX_ROUNDS) or spent >= TIMED_SECONDS:
         return 0
     affordable = math.ceil((TIMED_SECONDS - spent) / statistics.median(timed))

@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from perf.harness.paired_records import SIDES, SideName
 from perf.harness.records import CaseSpec
 
 
@@ -42,6 +43,19 @@ def blocks(specs: Sequence[CaseSpec], processes: int, seed: int) -> tuple[Block,
             cases = by_device[device]
             planned.append(Block(process, device, tuple(draw.sample(cases, len(cases)))))
     return tuple(planned)
+
+
+def starters(pairs: int, seed: int) -> tuple[SideName, ...]:
+    """Which side begins in each pair of processes; equal seeds give equal draws.
+
+    Drawn in twos, one for each side, so that also the first few pairs are balanced: a case may need fewer of them than
+    another, and a budget may end early. Whichever process starts first is faster or slower by about a percent.
+    """
+    draw = random.Random(f"starters {seed}")  # another stream than that of the orders
+    drawn: list[SideName] = []
+    while len(drawn) < pairs:
+        drawn += draw.sample(SIDES, len(SIDES))
+    return tuple(drawn[:pairs])
 
 
 def seconds_left(remaining: Sequence[str], seen: Mapping[str, float]) -> float | None:

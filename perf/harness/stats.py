@@ -7,6 +7,9 @@ import math
 import statistics
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,7 @@ def shrunk_spreads(
     return spreads
 
 
-def holm(p_values: Mapping[str, float], level: float = 0.05) -> dict[str, float]:
+def holm(p_values: Mapping[_Key, float], level: float = 0.05) -> dict[_Key, float]:
     """Keys rejected by Holm's step-down procedure (Scandinavian Journal of Statistics 6, 1979), each with the level
     that it was tested at: ``level`` over the number of hypotheses that were left."""
     rejected = {}

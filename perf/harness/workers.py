@@ -38,10 +38,6 @@ _HINTS = {
 class WorkerError(CaseError):
     """A request failed; ``lost`` says whether the worker is gone with it or has merely refused the case."""
 
-    def __init__(self, stage: str, message: str, *, lost: bool) -> None:
-        super().__init__(stage, message)
-        self.lost = lost
-
 
 class Worker:
     """One worker process. Make it with :meth:`start`, in the main thread (the worker dies with the thread that made
@@ -131,7 +127,7 @@ class Worker:
             stage, message = str(reply.get("stage", op)), str(reply.get("message", "no reason given"))
             if stage in ("open", "run"):  # an exception, which left its traceback; proof and oracle say all themselves
                 message += _tail(self._folder, written)
-            raise WorkerError(stage, message, lost=False)
+            raise WorkerError(stage, message, raised=bool(reply.get("raised")))
         return reply
 
     def close(self) -> None:

@@ -144,3 +144,13 @@ def test_rounds_asked_for_stay_in_bounds(timed, margin):
     more = rounds.more_rounds(timed, statistics.median(timed), margin)
     assert more >= 0
     assert len(timed) + more <= max(rounds.MAX_ROUNDS, len(timed))
+
+
+def test_with_two_sides_the_spread_of_their_ratio_decides_and_the_slower_sides_time_counts():
+    draw = random.Random(7)
+    noisy = [0.02 * math.exp(draw.gauss(0, 0.15)) for _ in range(20)]
+    assert rounds.more_rounds(noisy, 0.02, 0.05) > 0
+    assert rounds.more_rounds(noisy, 0.02, 0.05, [1.0] * 20) == 0
+    ratios = [value / 0.02 for value in noisy]
+    assert rounds.more_rounds([0.02] * 20, 0.02, 0.05, ratios) > 0
+    assert rounds.more_rounds([0.2] * 20, 0.2, 0.05, ratios) == 0  # 4 s are more than its share

@@ -1,9 +1,11 @@
 from collections import Counter
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from perf.harness.records import CaseSpec
-from perf.harness.schedule import blocks, draw_seed, seconds_left
+from perf.harness.schedule import blocks, draw_seed, seconds_left, starters
 
 
 def spec(key: str, device: str = "cpu") -> CaseSpec:
@@ -62,3 +64,16 @@ def test_seconds_left_takes_a_cases_own_time_else_the_mean():
 
 def test_nothing_seen_no_estimate():
     assert seconds_left(["a"], {}) is None
+
+
+@given(st.integers(0, 40), st.integers(0, 2**31))
+def test_each_side_begins_in_half_of_any_even_number_of_pairs(pairs, seed):
+    drawn = starters(pairs, seed)
+    assert len(drawn) == pairs
+    assert drawn == starters(pairs, seed)
+    assert drawn == starters(pairs + 7, seed)[:pairs]
+    assert all({*drawn[i : i + 2]} == {"baseline", "candidate"} for i in range(0, pairs - 1, 2))
+
+
+def test_who_begins_is_drawn():
+    assert len({starters(6, seed) for seed in range(40)}) == 2**3

@@ -116,13 +116,18 @@ def test_an_exception_is_one_paragraph_and_its_traceback_goes_to_stderr(
     request_: dict[str, Any], stage: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (reply,) = served(request_, engine=Fake(RuntimeError("no\n   memory")))
-    assert reply == {"ok": False, "stage": stage, "message": f"{request_['op']} raised RuntimeError: no memory"}
+    assert reply == {
+        "ok": False,
+        "stage": stage,
+        "raised": True,
+        "message": f"{request_['op']} raised RuntimeError: no memory",
+    }
     assert "Traceback" in capfd.readouterr().err
 
 
 def test_an_exception_while_running_is_a_fault_of_the_run() -> None:
     (reply,) = served({"op": "run", "rounds": 1, "calls": 1}, engine=Fake(ValueError("bad")))
-    assert reply == {"ok": False, "stage": "run", "message": "run raised ValueError: bad"}
+    assert reply == {"ok": False, "stage": "run", "raised": True, "message": "run raised ValueError: bad"}
 
 
 def test_an_unknown_request_is_answered() -> None:

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from perf.harness.message import version_changes
 from perf.harness.numbers import ratio
 from perf.harness.records import Baseline, CaseResult, Comparison, Environment, Machine, Verdict
-from perf.harness.report.tables import short_names, table
+from perf.harness.report.layout import table
+from perf.harness.report.short_names import short_names
 from perf.harness.spread import RUNS_TO_ESTIMATE
 
 #: A shared change that is worth the first line, as a ratio.

@@ -18,20 +18,25 @@ class ProgressLine(Progress):
         self._reporter = reporter
         self._rewrites = reporter.isatty and not reporter.no_header
         self._logged_process = 0
+        self._measuring, self._unit = "measuring", "process"
         self._open_line = False
+
+    def part(self, name: str) -> None:
+        """A part of a paired session begins."""
+        self._measuring, self._unit = name, "pair"
 
     def starting(self, device: str, process: int) -> None:
         """A worker is being started."""
-        self._show(f"measuring: starting process {process} on {device}")
+        self._show(f"{self._measuring}: starting {self._unit} {process} on {device}")
 
     def started(self, key: str, process: int, done: int, total: int, seconds_left: float | None) -> None:
         """A case is about to be measured in one process."""
         left = "" if seconds_left is None else f", about {duration(seconds_left)} left"
         if self._rewrites:
-            self._show(f"measuring {done + 1}/{total}: {key}, process {process}{left}")
+            self._show(f"{self._measuring} {done + 1}/{total}: {key}, {self._unit} {process}{left}")
         elif process != self._logged_process:
             self._logged_process = process
-            self._reporter.write_line(f"measuring: process {process}, {done} of {total} done{left}")
+            self._reporter.write_line(f"{self._measuring}: {self._unit} {process}, {done} of {total} done{left}")
 
     def failed(self, key: str, failure: Failure) -> None:
         """A case failed; its test will say all."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from perf.harness.numbers import counted
 from perf.harness.promote import Promotion
 from perf.harness.records import Baseline
-from perf.harness.report.tables import table
+from perf.harness.report.layout import table
 
 
 def promotion_table(promotion: Promotion, old: Baseline | None) -> str:

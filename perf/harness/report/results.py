@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from perf.harness.numbers import counted, mebibytes, per_second, seconds
 from perf.harness.records import CaseResult, Sample
-from perf.harness.report.tables import kernels_that_ran, short_names, table
+from perf.harness.report.layout import table
+from perf.harness.report.short_names import kernels_that_ran, short_names
 from perf.harness.stats import Estimate, interval_over_processes
 
 _PERCENTILES = (50, 95, 99)
