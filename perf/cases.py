@@ -68,6 +68,12 @@ SMOKE_ONE_DEVICE = (
     Grid((Path.PREDICT,), {CPU: (XLA,), GPU: (LOOP,)}, ("translation",), (1,)),
     Grid((Path.FORWARD,), {CPU: (AUTO,), GPU: (AUTO,)}, ("layer-128",), (32,)),
 )
+#: Two devices and two sides: twelve cases.
+SMOKE_PAIRED = (
+    Grid((Path.FORWARD,), {CPU: (LOOP, XLA), GPU: (CUDNN, LOOP)}, ("translation",), (32,)),
+    Grid((Path.BACKWARD, Path.FIT), {CPU: (LOOP,), GPU: (CUDNN,)}, ("translation",), (32,)),
+    Grid((Path.PREDICT,), {CPU: (LOOP,), GPU: (CUDNN,)}, ("translation",), (1, 32)),
+)
 #: A step of these takes seconds to minutes on a few CPU cores; there they run in ``full`` only.
 FOR_GPUS = ("speech", "ptb-medium")
 NIGHTLY = (
@@ -108,7 +114,8 @@ def suite(request: SuiteRequest) -> Suite:
         raise Refusal(str(error)) from None
     devices = tuple(Device(device) for device in request.devices)
     own = request.workloads is not None
-    specs = tuple(spec(case) for case in cases(request.profile, available, devices, own=own))
+    found = cases(request.profile, available, devices, own=own, paired=request.paired)
+    specs = tuple(spec(case) for case in found)
     return Suite(
         root=HERE.parent,
         specs=specs,
@@ -120,12 +127,17 @@ def suite(request: SuiteRequest) -> Suite:
 
 
 def cases(
-    profile: str, available: Mapping[str, Workload], devices: tuple[Device, ...], *, own: bool = False
+    profile: str,
+    available: Mapping[str, Workload],
+    devices: tuple[Device, ...],
+    *,
+    own: bool = False,
+    paired: bool = False,
 ) -> list[Case]:
     """The cases of a profile, each once, in the order of the grids."""
     grids = (OWN_PROFILES if own else BUILT_IN_PROFILES)[profile]
-    if profile == "smoke" and len(devices) > 1 and not own:
-        grids = SMOKE
+    if profile == "smoke" and not own and (paired or len(devices) > 1):
+        grids = SMOKE_PAIRED if paired and len(devices) > 1 else SMOKE
     found = (case for grid in grids for case in grid.cases(available, devices))
     return list({case.key: case for case in found if case_is_wanted(case, profile)}.values())
 

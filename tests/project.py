@@ -43,7 +43,7 @@ class Project:
         (self.path / "conftest.py").write_text(CONFTEST)
         (self.path / "perf").mkdir()
         (self.path / "tests").mkdir()
-        for file in ("test_layer.py", "test_model.py"):
+        for file in ("test_layer.py", "test_model.py", "test_kernel_selection.py"):
             shutil.copy(CHECKOUT / "perf" / file, self.path / "perf" / file)
         (self.path / "pytest.ini").write_text("[pytest]\nstrict = true\ntestpaths = tests\nfilterwarnings = error\n")
         self.cases("forward/alpha", "forward/beta", "fit/alpha")

@@ -23,6 +23,7 @@ RULES = (
         except_in=(
             "perf.harness.options",
             "perf.harness.commandline",
+            "perf.harness.collecting",
             "perf.harness.plugin",
             "perf.harness.hookspec",
         ),

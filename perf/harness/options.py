@@ -10,6 +10,9 @@ import pytest
 from perf.harness.errors import Refusal
 from perf.harness.suite import PROFILES
 
+PROCESSES = 3
+PAIRS = 6
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -27,6 +30,8 @@ class Options:
     gpu: str | None
     seed: int | None
     compare: bool | str | None
+    against: tuple[str, ...]
+    candidate: tuple[str, ...]
     saves: bool
 
     @classmethod
@@ -39,12 +44,15 @@ class Options:
                 "--benchmark-compare alone; the smallest change that matters is --perf-margin PERCENT."
             )
         compare = get("benchmark_compare") or None
+        against, candidate = tuple(get("perf_against")), tuple(get("perf_candidate"))
+        saves = bool(get("benchmark_save") or get("benchmark_autosave"))
+        _refuse_mixture(against, candidate, compare, saves)
         workloads = get("perf_workloads")
         return cls(
             profile=get("perf_profile"),
             device=get("perf_device"),
             require=get("perf_require"),
-            processes=get("perf_processes"),
+            processes=get("perf_processes") or (PAIRS if against else PROCESSES),
             margin_percent=get("perf_margin"),
             fail_inconclusive=get("perf_inconclusive") == "fail",
             workloads=None if workloads is None else (config.invocation_params.dir / workloads).resolve(),
@@ -53,7 +61,26 @@ class Options:
             gpu=get("perf_gpu"),
             seed=get("perf_seed"),
             compare=compare,
-            saves=bool(get("benchmark_save") or get("benchmark_autosave")),
+            against=against,
+            candidate=candidate,
+            saves=saves,
+        )
+
+
+def _refuse_mixture(
+    against: tuple[str, ...], candidate: tuple[str, ...], compare: bool | str | None, saves: bool
+) -> None:
+    if candidate and not against:
+        raise Refusal("--perf-candidate is one side of --perf-against SPEC, and the other is not given.")
+    if against and compare:
+        raise Refusal(
+            "--perf-against and --benchmark-compare are two gates: side by side with another environment, or with "
+            "stored numbers. Ask for one of them."
+        )
+    if against and saves:
+        raise Refusal(
+            "--benchmark-save keeps runs of one environment, and --perf-against measures two side by side. Its raw "
+            "rounds are kept anyway; their file is named at the end. Drop --benchmark-save."
         )
 
 
@@ -72,9 +99,8 @@ def add_options(parser: pytest.Parser) -> None:
     add(
         "--perf-processes",
         type=_positive_integer,
-        default=3,
         metavar="K",
-        help="independent processes, each measuring every case (default: %(default)s)",
+        help=f"independent processes, each measuring every case (default: {PROCESSES}, or {PAIRS} pairs)",
     )
     add(
         "--perf-margin",
@@ -88,6 +114,21 @@ def add_options(parser: pytest.Parser) -> None:
         choices=("warn", "fail"),
         default="warn",
         help="whether an undecided case leaves the run green (default: %(default)s)",
+    )
+    add(
+        "--perf-against",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="measure side by side with another environment, the baseline: a pip requirement, -r FILE, python==X.Y, an "
+        "interpreter, or VARIABLE=value; may be repeated, all of it describes one side",
+    )
+    add(
+        "--perf-candidate",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="the other side of --perf-against, in the same form (default: the environment in which pytest runs)",
     )
     add("--perf-workloads", metavar="FILE", help="measure the workloads of this TOML file, not the built-in ones")
     add(

@@ -6,26 +6,29 @@ Inert unless the folder ``perf/`` is asked for, so that the suite's own tests ru
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Generator, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from perf.harness import commandline
+from perf.harness.collecting import SESSION, group_of, spec_of
 from perf.harness.errors import Refusal
 from perf.harness.green import NOT_GREEN
 from perf.harness.measure import Progress
 from perf.harness.options import Options, add_options
+from perf.harness.paired_gate import PairedGate
 from perf.harness.preparation import prepare
-from perf.harness.records import CaseSpec
-from perf.harness.replay import MeasuredCase
 from perf.harness.report.progress import ProgressLine
 from perf.harness.report.session import header_lines, summary_lines
 from perf.harness.saving import WholeFileStorage, keep_quiet_about_nothing, update_json
-from perf.harness.session import Session
+from perf.harness.stored_session import StoredSession
 
-SESSION = pytest.StashKey[Session]()
+pytest_plugins = ["perf.harness.collecting"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,10 +60,24 @@ def pytest_configure(config: pytest.Config) -> None:
         commandline.refuse_unfit(config)
         options = Options.from_pytest_config(config)
         storage = commandline.take_over_benchmark_options(config, root)
-        prepared = prepare(options, storage, lambda request: config.hook.pytest_perf_suite(request=request))
+        if commandline.collects_only(config):
+            options = replace(options, compare=None, against=())
+        prepared = prepare(
+            options,
+            storage,
+            lambda request: config.hook.pytest_perf_suite(request=request),
+            lambda text: _say(config, text),
+        )
     except Refusal as refusal:
         raise pytest.UsageError(str(refusal)) from None
-    config.stash[SESSION] = Session(prepared, folder)
+    config.stash[SESSION] = PairedGate(prepared, folder) if prepared.sides else StoredSession(prepared, folder)
+
+
+def _say(config: pytest.Config, text: str) -> None:
+    """Shows a line before pytest's own output begins; building an environment can take a minute."""
+    capture = config.pluginmanager.get_plugin("capturemanager")
+    with capture.global_and_fixture_disabled() if capture else nullcontext():
+        print(text, file=sys.stderr, flush=True)
 
 
 @pytest.hookimpl(trylast=True)
@@ -80,41 +97,10 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     return [] if perf is None else header_lines(perf)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> list[pytest.Item] | None:
-    """Leaves out the test of a path without cases, which pytest would show as a skipped placeholder."""
-    perf = collector.config.stash.get(SESSION, None)
-    if perf is None or "measured" not in getattr(getattr(obj, "__code__", None), "co_varnames", ()):
-        return None
-    return None if any(spec.path == name.removeprefix("test_") for spec in perf.by_key.values()) else []
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """``test_<path>(measured, ...)`` gets the cases of its path."""
-    perf = metafunc.config.stash.get(SESSION, None)
-    if perf is None or "measured" not in metafunc.fixturenames:
-        return
-    path = metafunc.function.__name__.removeprefix("test_")
-    params = [
-        pytest.param(spec.id, id=spec.id, marks=[pytest.mark.skip(reason=spec.skip)] if spec.skip else [])
-        for spec in perf.prepared.suite.specs
-        if spec.path == path
-    ]
-    metafunc.parametrize("measured", params, indirect=True)
-
-
-def _spec(item: pytest.Item, perf: Session) -> CaseSpec | None:
-    """The case of a test item; ``None`` for any other item."""
-    if not isinstance(item, pytest.Function) or "measured" not in item.fixturenames or not hasattr(item, "callspec"):
-        return None
-    path = item.function.__name__.removeprefix("test_")
-    return perf.by_key.get(f"{path}[{item.callspec.id}]")
-
-
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     for item in items:
         perf = item.config.stash.get(SESSION, None)
-        if perf is not None and _spec(item, perf):
+        if perf is not None and spec_of(item, perf):
             perf.deselected += 1
 
 
@@ -122,8 +108,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Notes which cases will run, and whether it was the user who left the others out."""
     perf = session.config.stash.get(SESSION, None)
     if perf is not None:
-        specs = [spec for item in session.items if (spec := _spec(item, perf))]
-        perf.select(specs, narrowed=perf.deselected > 0 or commandline.narrows(session.config, perf.folder))
+        specs = [spec for item in session.items if (spec := spec_of(item, perf))]
+        groups = [group for item in session.items if (group := group_of(item))]
+        perf.select(specs, groups, narrowed=perf.deselected > 0 or commandline.narrows(session.config, perf.folder))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -141,24 +128,6 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     return (yield)
 
 
-@pytest.fixture
-def measured(request: pytest.FixtureRequest) -> MeasuredCase:
-    """What was measured and judged of this test's case."""
-    perf = request.config.stash.get(SESSION, None)
-    if perf is None:
-        pytest.fail("Cases are measured by 'pytest perf' in the checkout, and not otherwise.", pytrace=False)
-    spec = _spec(request.node, perf)
-    result = perf.results.get(spec.key) if spec else None
-    if spec is None or result is None or not (result.samples or result.failure):
-        pytest.skip("not measured")
-    assert perf.blocks is not None
-
-    def fail(message: str) -> Any:
-        pytest.fail(message, pytrace=False)
-
-    return MeasuredCase(result, perf.judgements.get(spec.key), perf.blocks.cases.get(spec.key, {}), fail)
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_benchmark_update_json(config: pytest.Config, output_json: dict[str, Any]) -> None:
     perf = config.stash.get(SESSION, None)
@@ -172,7 +141,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[
     perf = session.config.stash.get(SESSION, None)
     finished = exitstatus == pytest.ExitCode.OK and not commandline.collects_only(session.config)
     # Without a selected case other tests ran (pytest . -k ...), and nobody asked for a verdict on any.
-    if perf is not None and perf.selected and finished and (reasons := perf.reasons_not_green()):
+    if perf is not None and (perf.selected or perf.groups) and finished and (reasons := perf.reasons_not_green()):
         _not_green(session, "\n".join(reasons))
     if perf is not None:
         keep_quiet_about_nothing(session.config._benchmarksession)  # type: ignore[attr-defined]
@@ -213,7 +182,7 @@ def pytest_terminal_summary(
 def pytest_unconfigure(config: pytest.Config) -> None:
     """A finished session needs its journal no more; where the run was to be saved and was not, it stays."""
     perf = config.stash.get(SESSION, None)
-    if perf is None or perf.journal is None or perf.measured is None:
-        return
+    if not isinstance(perf, StoredSession) or perf.journal is None or not perf.finished:
+        return  # of a paired session the journal is the result
     if config._benchmarksession.storage.saved or not perf.prepared.options.saves:  # type: ignore[attr-defined]
         perf.journal.discard()

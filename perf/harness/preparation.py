@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perf.harness import baseline as baselines
+from perf.harness import builds, runs, spec
 from perf.harness import machine as machines
-from perf.harness import runs
+from perf.harness.builds import BuiltSide
 from perf.harness.errors import Refusal
 from perf.harness.options import Options
 from perf.harness.records import Baseline, Machine
@@ -27,10 +28,14 @@ class Prepared:
     storage: Path  # the folder of this machine's runs
     baseline: Baseline | None
     history: runs.History
+    sides: tuple[BuiltSide, BuiltSide] | None  # the baseline's and the candidate's, with --perf-against
 
 
-def prepare(options: Options, storage: Path, ask_suite: Callable[[SuiteRequest], Suite]) -> Prepared:
-    """Raises :class:`Refusal` for a device that is not there, bad workloads, or a baseline that cannot be used."""
+def prepare(
+    options: Options, storage: Path, ask_suite: Callable[[SuiteRequest], Suite], say: Callable[[str], None]
+) -> Prepared:
+    """Raises :class:`Refusal` for a device that is not there, bad workloads, a baseline that cannot be used, or an
+    environment that cannot be built. ``say`` is told what is being waited for."""
     gpus = machines.gpus()
     if options.require == "gpu" and not gpus:
         raise Refusal(f"--perf-require gpu: {machines.why_no_gpu()} Nothing was measured.")
@@ -40,7 +45,7 @@ def prepare(options: Options, storage: Path, ask_suite: Callable[[SuiteRequest],
             f"--perf-require {options.require} with --perf-device {options.device}: the required device would not be "
             "measured. Drop one of the two."
         )
-    suite = ask_suite(SuiteRequest(options.profile, devices, options.workloads))
+    suite = ask_suite(SuiteRequest(options.profile, devices, options.workloads, bool(options.against)))
     if "gpu" in devices and not gpus:
         suite = _skip_gpu(suite, machines.why_no_gpu())
     machine = machines.fingerprint()
@@ -55,7 +60,11 @@ def prepare(options: Options, storage: Path, ask_suite: Callable[[SuiteRequest],
         history = runs.history(storage)
         _same_processes(options.processes, baseline)
     gpu = _chosen_gpu(options.gpu, gpus) if "gpu" in devices else None
-    return Prepared(options, machine, suite, devices, gpu, storage, baseline, history)
+    sides = None
+    if options.against:
+        candidate = spec.parse(options.candidate, "--perf-candidate")
+        sides = builds.sides(spec.parse(options.against), candidate, say)
+    return Prepared(options, machine, suite, devices, gpu, storage, baseline, history, sides)
 
 
 def _same_processes(processes: int, baseline: Baseline) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from perf.harness.records import CaseResult, Judgement
 from perf.harness.runs import BLOCK
+from perf.harness.session import Statement
 
 if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture
@@ -31,31 +31,29 @@ def replay_timer(seconds_per_round: Sequence[float]) -> Callable[[], float]:
 class MeasuredCase:
     """What a test states: the case's result and, when a comparison was asked for, its verdict."""
 
-    result: CaseResult
-    judgement: Judgement | None
-    encoded: dict[str, Any]  # the case's record as it is stored
+    statement: Statement
     fail: Callable[[str], NoReturn]
 
     def replay(self, benchmark: BenchmarkFixture) -> None:
         """Gives all rounds of all processes to pytest-benchmark; nothing is run here."""
-        if self.result.failure is not None:
+        if self.statement.result.failure is not None:
             # Says that the fixture was not forgotten: else pytest-benchmark's warning counts the case a second time.
             benchmark._mode = "failed before it could be timed"
             benchmark.has_error = True
             return
-        rounds = [seconds for sample in self.result.samples for seconds in sample.seconds_per_round]
+        rounds = [seconds for sample in self.statement.result.samples for seconds in sample.seconds_per_round]
         benchmark._timer = replay_timer(rounds)
-        benchmark.extra_info[BLOCK] = self.encoded
+        benchmark.extra_info[BLOCK] = self.statement.encoded
         # pytest-benchmark divides by the iterations; how many steps are in a round is chosen once per case.
         benchmark.pedantic(  # type: ignore[no-untyped-call]
             lambda: None,
             rounds=len(rounds),
-            iterations=self.result.samples[0].steps_per_round,
+            iterations=self.statement.result.samples[0].steps_per_round,
         )
 
     def check(self) -> None:
         """Fails the test where the case failed or its verdict is red, with a message to act on."""
-        if self.result.failure is not None:
-            self.fail(f"{self.result.spec.key}: {self.result.failure.message}")
-        if self.judgement is not None and self.judgement.verdict.is_red:
-            self.fail(self.judgement.reason)
+        if self.statement.result.failure is not None:
+            self.fail(f"{self.statement.result.spec.key}: {self.statement.result.failure.message}")
+        if self.statement.judgement is not None and self.statement.judgement.verdict.is_red:
+            self.fail(self.statement.judgement.reason)

@@ -20,6 +20,7 @@ class SuiteRequest:
     profile: str
     devices: tuple[str, ...]
     workloads: Path | None = None
+    paired: bool = False  # measured on two sides, several times over: smoke is smaller then
 
 
 @dataclass(frozen=True, slots=True)

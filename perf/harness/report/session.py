@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perf.harness.numbers import counted
+from perf.harness.paired_gate import PairedGate
 from perf.harness.report import comparison as compared
-from perf.harness.report import results
+from perf.harness.report import paired, results
+from perf.harness.report.selection import comparison_lines
+from perf.harness.stored_session import StoredSession
 
 if TYPE_CHECKING:
     import pytest
@@ -19,23 +22,37 @@ if TYPE_CHECKING:
 def header_lines(session: Session) -> list[str]:
     """Shown by pytest above the collection."""
     prepared, options = session.prepared, session.prepared.options
-    against = f", against {prepared.baseline.name}" if prepared.baseline else ""
     devices = "+".join(dict.fromkeys(spec.device for spec in prepared.suite.specs))
-    return [
-        f"lstm-perf: profile {options.profile} on {devices}, {counted(options.processes, 'process')}, "
-        f"margin {options.margin_percent:g} %, seed {session.seed}{against}",
+    processes, against = counted(options.processes, "process"), ""
+    if prepared.sides is not None:
+        processes = f"{options.processes} pairs of processes"
+        against = f", side by side with {' '.join(options.against)}"
+    elif prepared.baseline is not None:
+        against = f", against {prepared.baseline.name}"
+    lines = [
+        f"lstm-perf: profile {options.profile} on {devices}, {processes}, margin {options.margin_percent:g} %, "
+        f"seed {session.seed}{against}",
         f"machine: {prepared.machine.id}",
     ]
+    for name, side in zip(("baseline", "candidate"), prepared.sides or (), strict=False):
+        if side.released:
+            lines.append(f"{name}: could not be held at the other side's versions: {', '.join(side.released)}")
+    return lines
 
 
 def summary_lines(reporter: pytest.TerminalReporter, session: Session, *, saved: Path | None) -> None:
     """Tables and summary, and where the run is kept."""
     parts = [*_skipped(session)]
-    if session.journal is not None and session.measured is None:
+    if session.journal is not None and not session.finished:
         parts.append(f"Interrupted. What was measured so far is kept in {_shown(session.journal.path)}.")
     elif session.journal is not None and session.prepared.options.saves and saved is None:
         parts.append(f"The run was not saved. What was measured is kept in {_shown(session.journal.path)}.")
-    if session.results:
+    if isinstance(session, PairedGate) and session.selection is not None:
+        parts.append(comparison_lines(session.selection))
+    if isinstance(session, PairedGate) and session.outcome is not None:
+        parts.append(paired.report(session.outcome))
+        parts.append(f"raw rounds of both sides: {_shown(session.journal.path)}" if session.journal else "")
+    elif isinstance(session, StoredSession) and session.results:
         parts += _measured(session, saved)
     if parts:
         reporter.section("lstm-perf")
@@ -50,7 +67,7 @@ def _skipped(session: Session) -> list[str]:
     return ["\n".join(f"skipped: {count} × {reason}" for reason, count in reasons.items())] if reasons else []
 
 
-def _measured(session: Session, saved: Path | None) -> list[str]:
+def _measured(session: StoredSession, saved: Path | None) -> list[str]:
     comparison = session.comparison
     parts = []
     if comparison is not None and session.measured is not None:

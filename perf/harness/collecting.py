@@ -1,0 +1,90 @@
+"""Which tests there are, for which cases, and what each is given: the second half of the plugin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from perf.harness.paired_gate import PairedGate
+from perf.harness.records import CaseSpec
+from perf.harness.replay import MeasuredCase
+from perf.harness.selection_verdict import Selected
+from perf.harness.session import Session
+
+SESSION = pytest.StashKey[Session]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> list[pytest.Item] | None:
+    """Leaves out the test of a path without cases, which pytest would show as a skipped placeholder."""
+    perf = collector.config.stash.get(SESSION, None)
+    arguments = getattr(getattr(obj, "__code__", None), "co_varnames", ())
+    if perf is not None and "selected" in arguments and not perf.prepared.sides:
+        return []  # which kernel would be picked is compared between two environments
+    if perf is None or "measured" not in arguments:
+        return None
+    return None if any(spec.path == name.removeprefix("test_") for spec in perf.by_key.values()) else []
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """``test_<path>(measured, ...)`` gets the cases of its path."""
+    perf = metafunc.config.stash.get(SESSION, None)
+    if perf is not None and "selected" in metafunc.fixturenames:
+        metafunc.parametrize("selected", perf.prepared.suite.selection, indirect=True)
+    if perf is None or "measured" not in metafunc.fixturenames:
+        return
+    path = metafunc.function.__name__.removeprefix("test_")
+    params = [
+        pytest.param(spec.id, id=spec.id, marks=[pytest.mark.skip(reason=spec.skip)] if spec.skip else [])
+        for spec in perf.prepared.suite.specs
+        if spec.path == path
+    ]
+    metafunc.parametrize("measured", params, indirect=True)
+
+
+def spec_of(item: pytest.Item, perf: Session) -> CaseSpec | None:
+    """The case of a test item; ``None`` for any other item."""
+    if not isinstance(item, pytest.Function) or "measured" not in item.fixturenames or not hasattr(item, "callspec"):
+        return None
+    path = item.function.__name__.removeprefix("test_")
+    return perf.by_key.get(f"{path}[{item.callspec.id}]")
+
+
+def group_of(item: pytest.Item) -> str | None:
+    """The setting whose kernels a test states; ``None`` for any other test."""
+    if not isinstance(item, pytest.Function) or "selected" not in item.fixturenames or not hasattr(item, "callspec"):
+        return None
+    return str(item.callspec.params["selected"])
+
+
+@pytest.fixture
+def measured(request: pytest.FixtureRequest) -> MeasuredCase:
+    """What was measured and judged of this test's case."""
+    perf = request.config.stash.get(SESSION, None)
+    if perf is None:
+        pytest.fail("Cases are measured by 'pytest perf' in the checkout, and not otherwise.", pytrace=False)
+    spec = spec_of(request.node, perf)
+    statement = perf.statement(spec.key) if spec else None
+    if statement is None:
+        pytest.skip("not measured")
+    if statement.skip is not None:
+        pytest.skip(statement.skip)
+
+    def fail(message: str) -> Any:
+        pytest.fail(message, pytrace=False)
+
+    return MeasuredCase(statement, fail)
+
+
+@pytest.fixture
+def selected(request: pytest.FixtureRequest) -> Selected:
+    """Which kernels Keras would pick on a GPU host with one setting, on both sides."""
+    perf = request.config.stash.get(SESSION, None)
+    if not isinstance(perf, PairedGate):
+        pytest.fail("Kernel selection is compared by 'pytest perf --perf-against SPEC'.", pytrace=False)
+
+    def fail(message: str) -> Any:
+        pytest.fail(message, pytrace=False)
+
+    return perf.selected_group(request.param, fail)
