@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from perf.harness.paired_evidence import LEVEL, Evidence, Metric, evidence
 from perf.harness.paired_exact import exact_judgement, informing_differences, is_unsteady
@@ -27,10 +27,14 @@ Environments = Mapping[tuple[SideName, str], Environment]
 
 @dataclass(frozen=True, slots=True)
 class CaseJudgement:
-    """All verdicts of one case. Facts stand under the time per step, since they decide what it means."""
+    """All verdicts of one case. Facts stand under the time per step, since they decide what it means.
+
+    ``numbers`` are the pairs behind each verdict that has a change: fresh ones where those decided.
+    """
 
     key: str
     metrics: Mapping[Metric, Judgement]
+    numbers: Mapping[Metric, Evidence] = field(default_factory=dict)
 
     @property
     def verdict(self) -> Verdict:
@@ -69,6 +73,7 @@ def decide(
             environments.get((CANDIDATE, device)),
         )
         by_metric: dict[Metric, Judgement] = {}
+        numbers: dict[Metric, Evidence] = {}
         for metric in Metric:
             first = screened.evidence[key].get(metric)
             decided_by: PairedResult | None = result
@@ -81,7 +86,9 @@ def decide(
                 by_metric[metric] = Judgement(key, Verdict.UNSTEADY, about.unsteady(), informs=informs)
             elif judged.numbers or judged.suspicion or metric is Metric.STEP:
                 by_metric[metric] = judged.judgement()
-        judgements[key] = CaseJudgement(key, by_metric)
+                if shown := judged.shown:
+                    numbers[metric] = shown
+        judgements[key] = CaseJudgement(key, by_metric, numbers)
     return judgements
 
 
@@ -126,6 +133,12 @@ class _Judged:
     informs: tuple[str, ...]
     proved_at: float | None = None
     suspicion: Evidence | None = None
+
+    @property
+    def shown(self) -> Evidence | None:
+        """The pairs that the verdict rests on, as far as there are any."""
+        undecided = self.suspicion is not None and (self.numbers is None or not self.numbers.enough)
+        return self.suspicion if undecided else self.numbers
 
     def judgement(self) -> Judgement:
         about, numbers, suspicion = self.about, self.numbers, self.suspicion

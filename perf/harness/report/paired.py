@@ -76,7 +76,7 @@ def others_table(outcome: PairedOutcome, *, every: bool = False) -> str:
     short = names([result.spec for result in outcome.results.values()])
     for key, judgement in outcome.judgements.items():
         for metric in (Metric.FIRST_CALL, Metric.MEMORY):
-            judged, numbers = judgement.metrics.get(metric), outcome.screened.evidence.get(key, {}).get(metric)
+            judged, numbers = judgement.metrics.get(metric), judgement.numbers.get(metric)
             if judged is None or judged.change is None or numbers is None:
                 continue
             if every or judged.verdict in (Verdict.REGRESSED, Verdict.IMPROVED) or metric in suspects.get(key, ()):
