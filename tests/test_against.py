@@ -117,7 +117,7 @@ def test_an_exhausted_budget_names_what_is_left(project: Project) -> None:
         (["--perf-candidate", "X=1"], "--perf-against"),
         (["--perf-against", "what is this"], "what"),
         (["--perf-against", "./nowhere/bin/python"], "nowhere"),
-        (["--perf-against", "-r nowhere.txt"], "nowhere.txt"),
+        (["--perf-against=-r nowhere.txt"], "nowhere.txt"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

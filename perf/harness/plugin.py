@@ -16,7 +16,15 @@ from typing import Any
 import pytest
 
 from perf.harness import commandline
-from perf.harness.collecting import SESSION, group_of, spec_of
+from perf.harness.collecting import (  # the hooks and fixtures among them are the plugin's too
+    SESSION,
+    group_of,
+    measured,  # noqa: F401
+    pytest_generate_tests,  # noqa: F401
+    pytest_pycollect_makeitem,  # noqa: F401
+    selected,  # noqa: F401
+    spec_of,
+)
 from perf.harness.errors import Refusal
 from perf.harness.green import NOT_GREEN
 from perf.harness.measure import Progress
@@ -27,8 +35,6 @@ from perf.harness.report.progress import ProgressLine
 from perf.harness.report.session import header_lines, summary_lines
 from perf.harness.saving import WholeFileStorage, keep_quiet_about_nothing, update_json
 from perf.harness.stored_session import StoredSession
-
-pytest_plugins = ["perf.harness.collecting"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
