@@ -26,9 +26,7 @@ def main() -> None:
             right = sum(session[0] is Verdict.REGRESSED for session in found) / sessions
             others = [verdict for session in found for verdict in session[1:]]
             wrong = sum(verdict.is_red for verdict in others)
-            print(
-                f"{slower:6.0%}  {margin:4.0f} %  {spread:19.0%}  {right:5.1%}  {wrong} of {len(others)}", flush=True
-            )
+            print(f"{slower:6.0%}  {margin:4.0f} %  {spread:19.0%}  {right:5.1%}  {wrong} of {len(others)}", flush=True)
 
 
 if __name__ == "__main__":

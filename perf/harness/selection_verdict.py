@@ -190,6 +190,6 @@ class Selected:
             self.fail(f"The table of kernels has no row for {self.group!r}: worker and suite are of two checkouts.")
         if self.comparison is not None and (reasons := self.comparison.reasons(self.group)):
             self.fail(
-                "\n".join(reasons) + "\nFound by tracing with Keras told that there is a GPU. If the change is meant, "
-                "promote it; else keep the version, or the setting, that has cuDNN."
+                "\n".join(reasons) + "\nFound by tracing with Keras told that there is a GPU. Stay with the "
+                "version that has cuDNN, or choose a setting that keeps it: 'python -m lstm_models explain WORKLOAD'."
             )
