@@ -31,9 +31,12 @@ TENSORFLOWS = (
 )
 OLDEST_TENSORFLOW = Version("2.15")
 _TIME_LIMIT_SECONDS = 60.0
-# Runs in any Python 3.9, and with nothing but what that interpreter has.
+# Runs in any Python 3.9, and with nothing but what that interpreter has: a checkout in the current folder, which
+# "-c" puts first on the path, is no distribution of it.
 _ASK = """
-import importlib.metadata, importlib.util, json, os, platform, sys
+import sys
+sys.path[:] = [folder for folder in sys.path if folder]
+import importlib.metadata, importlib.util, json, os, platform
 packages = {}
 for found in importlib.metadata.distributions():
     name = found.metadata["Name"]
