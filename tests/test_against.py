@@ -103,6 +103,16 @@ def test_a_side_that_cannot_trace_fails_those_tests_with_the_reason(project: Pro
     assert "exit status 3" in said(result)
 
 
+def test_rounds_that_cannot_be_kept_are_said_and_still_judged(project: Project) -> None:
+    (project.path / ".benchmarks").write_text("a file where the folder should be")
+    result = against(project)
+    text = said(result)
+    assert result.ret == 0, text
+    assert "3 unchanged" in text
+    assert "warning:" in text
+    assert "raw rounds of both sides" not in text
+
+
 def test_an_exhausted_budget_names_what_is_left(project: Project) -> None:
     result = against(project, "--perf-budget", "0.001s")
     assert result.ret == 10, said(result)

@@ -25,6 +25,15 @@ def test_smoke_is_small_and_nothing_in_it_is_skipped(devices: tuple[str, ...]) -
 
 
 @pytest.mark.parametrize("devices", HOSTS, ids="+".join)
+def test_smoke_is_smaller_still_where_two_sides_are_measured(devices: tuple[str, ...]) -> None:
+    specs = suite(SuiteRequest("smoke", devices, paired=True)).specs
+    assert 8 <= len(specs) <= 12
+    assert {spec.device for spec in specs} == set(devices)
+    whole = {spec.key for spec in suite(SuiteRequest("nightly", devices)).specs}
+    assert {spec.key for spec in specs} <= whole
+
+
+@pytest.mark.parametrize("devices", HOSTS, ids="+".join)
 def test_profiles_hold_each_other_and_name_each_case_once(devices: tuple[str, ...]) -> None:
     keys: dict[str, set[str]] = {}
     for profile in PROFILES:

@@ -51,9 +51,12 @@ def summary_lines(reporter: pytest.TerminalReporter, session: Session, *, saved:
         parts.append(comparison_lines(session.selection))
     if isinstance(session, PairedGate) and session.outcome is not None:
         parts.append(paired.report(session.outcome))
-        parts.append(f"raw rounds of both sides: {_shown(session.journal.path)}" if session.journal else "")
+        if session.journal is not None and not session.journal.warning:
+            parts.append(f"raw rounds of both sides: {_shown(session.journal.path)}")
     elif isinstance(session, StoredSession) and session.results:
         parts += _measured(session, saved)
+    if session.journal is not None and session.journal.warning:
+        parts.append(f"warning: {session.journal.warning}")
     if parts:
         reporter.section("lstm-perf")
         # Line by line: pytest escapes a whole text at once where the terminal cannot show one of its characters.
@@ -83,8 +86,6 @@ def _measured(session: StoredSession, saved: Path | None) -> list[str]:
     else:
         parts.append(results.measured_summary(session.results))
     parts.extend(f"warning: {warning}" for warning in session.prepared.history.warnings)
-    if session.journal is not None and session.journal.warning:
-        parts.append(f"warning: {session.journal.warning}")
     if saved is not None:
         partial = "" if session.blocks and session.blocks.top["complete"] else " (partial)"
         parts.append(f"saved: {_shown(saved)}{partial}")
