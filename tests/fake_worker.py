@@ -33,7 +33,8 @@ A case's entry (``default`` and ``cases`` alike)::
 Faults: ``crash`` (exit status 3), ``kill`` (SIGKILL), ``segfault`` (SIGSEGV), ``hang``, ``exception``, ``problem`` (an
 expected one), ``unsupported`` (the framework cannot do it), ``nan``, ``zero`` (as the last time of a round), ``import``
 (at start-up), ``nonsense`` (no reply of the protocol), ``print`` (to stdout; no fault at all). ``LSTM_PERF_SLOWDOWN``
-multiplies all times, as in the real worker.
+multiplies all times, as in the real worker. Both variables are described, so that a worker with another value runs in
+another environment.
 
 Every start and every request is appended to ``<script>.log``, one line ``<pid> <op> <case key>``: a test can read what
 was asked, and the worker counts there in which process of the session (and of its side) a case is opened. Where
@@ -136,7 +137,7 @@ class FakeEngine:
             name: {**value, **laid_over.get(name, {})} if isinstance(value, dict) else laid_over.get(name, value)
             for name, value in ENVIRONMENT.items()
         }
-        names = ("TF_", "KERAS_", "XLA_", "OMP_", "LSTM_PERF_")
+        names = ("TF_", "KERAS_", "XLA_", "OMP_", "LSTM_PERF_", "FAKE_WORKER_SIDE")
         answer["variables"] |= {name: value for name, value in os.environ.items() if name.startswith(names)}
         return answer
 

@@ -35,11 +35,14 @@ class Project:
     def __init__(self, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, session_folder: Path) -> None:
         self.pytester = pytester
         self._session_folder = session_folder
+        self._monkeypatch = monkeypatch
         self.path = pytester.path
         monkeypatch.setenv("PYTHONPATH", str(CHECKOUT))
         monkeypatch.setenv("FAKE_WORKER_SCRIPT", str(self.path / "script.json"))
         monkeypatch.delenv("LSTM_PERF_SLOWDOWN", raising=False)
         monkeypatch.delenv("CI", raising=False)
+        for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT"):
+            monkeypatch.delenv(name, raising=False)  # the session in the project is no worker of ours
         (self.path / "conftest.py").write_text(CONFTEST)
         (self.path / "perf").mkdir()
         (self.path / "tests").mkdir()
@@ -60,6 +63,14 @@ class Project:
         script = {"seed": self._next_seed(), "default": default, **entries}
         (self.path / "script.json").write_text(json.dumps(script))
         (self.path / "script.json.log").unlink(missing_ok=True)
+
+    def upgrade(self, **entries: Any) -> None:
+        """From now on workers run in another environment, in which they do ``entries``; in that of before they do not.
+
+        The environments differ by a variable, so that a stored baseline's can be had without building anything.
+        """
+        self._monkeypatch.setenv("FAKE_WORKER_SIDE", "upgraded")
+        self.script(sides={"upgraded": entries})
 
     def _next_seed(self) -> int:
         self._seed = getattr(self, "_seed", 0) + 1

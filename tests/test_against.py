@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from perf.harness import paired_file
 from tests.project import Project, refused
 
 ALPHA = "forward[alpha-b1-cpu-loop-float32]"
@@ -35,10 +36,11 @@ def test_the_same_on_both_sides_is_green_and_keeps_raw_rounds(project: Project) 
     result.assert_outcomes(passed=5)  # three cases, and two settings whose kernels are traced
     assert "6 pairs of processes" in text
     assert "3 unchanged" in text
-    (journal,) = project.path.glob(".benchmarks/*/paired/*.jsonl")
-    assert journal.name in text
-    lines = [json.loads(line) for line in journal.read_text().splitlines()]
-    assert len(lines) == 1 + 3 * 6
+    (file,) = project.path.glob(".benchmarks/*/paired/*")
+    assert file.name in text
+    kept = paired_file.read(file)
+    assert kept.sides == ("FAKE_WORKER_SIDE=baseline", "FAKE_WORKER_SIDE=candidate")
+    assert [len(result.pairs) for result in kept.screening.results.values()] == [6, 6, 6]
 
 
 def test_a_slower_candidate_is_confirmed_with_fresh_processes_and_fails(project: Project) -> None:

@@ -116,7 +116,7 @@ def test_an_empty_selection_keeps_pytests_status(project: Project) -> None:
 
 def test_last_failed_runs_the_red_case_again(project: Project) -> None:
     project.with_baseline()
-    project.script(cases={"fit": {"seconds_per_step": 0.01}})
+    project.upgrade(cases={"fit": {"seconds_per_step": 0.01}})
     assert project.pytester.runpytest_subprocess("perf", "--benchmark-compare").ret == 1
     result = project.pytester.runpytest_subprocess("perf", "--benchmark-compare", "--lf")
     assert result.ret == 1, said(result)

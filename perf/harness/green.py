@@ -17,6 +17,7 @@ def reasons_not_green(
     fail_inconclusive: bool,
     unfinished: Sequence[str] = (),
     without_test: Sequence[str] = (),
+    not_decided: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """One sentence per reason, worst first; empty when the session may be green."""
     if not results:
@@ -35,6 +36,9 @@ def reasons_not_green(
         reasons.append(f"{missing}: {named(comparison.missing)}.")
     if comparison.new:
         reasons.append(f"{count(len(comparison.new))} without a baseline (new): {named(comparison.new)}.")
+    if not_decided:
+        what = "suspected by the stored numbers and not decided side by side (no room or no time)"
+        reasons.append(f"{count(len(not_decided))} {what}: {named(not_decided)}.")
     for verdict, what in (
         (Verdict.CASE_CHANGED, "no longer the work that the baseline holds (case changed)"),
         (Verdict.DRIFTED, "drifted with the machine"),
@@ -42,7 +46,7 @@ def reasons_not_green(
     ):
         if keys := _with(comparison, verdict):
             reasons.append(f"{count(len(keys))} {what}: {named(keys)}.")
-    undecided = _with(comparison, Verdict.INCONCLUSIVE)
+    undecided = [key for key in _with(comparison, Verdict.INCONCLUSIVE) if key not in not_decided]
     if undecided and fail_inconclusive:
         reasons.append(f"{count(len(undecided))} undecided, and --perf-inconclusive is fail: {named(undecided)}.")
     return tuple(reasons)

@@ -48,6 +48,9 @@ class Progress:
     def part(self, name: str) -> None:
         """A part of a paired session begins; what is counted as processes from now on are pairs of them."""
 
+    def waiting(self, what: str) -> None:
+        """Something is done that takes a while and measures nothing."""
+
     def failed(self, key: str, failure: Failure) -> None:
         """A case failed and is not tried again."""
 

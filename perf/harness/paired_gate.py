@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from perf.harness import paired_green
+from perf.harness import paired_file, paired_green
 from perf.harness.journal import Journal
 from perf.harness.measure import Progress, Settings
 from perf.harness.paired_codec import encode_pair
@@ -28,7 +28,7 @@ TRACING_SECONDS = 300.0
 class PairedGate(Session):
     """Measures both sides of ``--perf-against`` in pairs of processes and judges the candidate."""
 
-    journal_folder = "paired"
+    journal_folder = paired_file.FOLDER
 
     def __init__(self, prepared: Prepared, folder: Path) -> None:
         super().__init__(prepared, folder)
@@ -44,12 +44,23 @@ class PairedGate(Session):
     def _measure(self, settings: Settings, progress: Progress, journal: Journal) -> None:
         assert self.prepared.sides is not None
         baseline, candidate = self.prepared.sides
-        margins = Margins(self.prepared.options.margin_percent, self.prepared.suite.margins_percent)
-        pairs = self.prepared.options.processes
+        options, suite = self.prepared.options, self.prepared.suite
+        margins = Margins(options.margin_percent, suite.margins_percent)
+        pairs = options.processes
         if any(spec.skip is None for spec in self.selected):
             self.outcome = run_paired(
                 self.selected, settings, baseline.side, candidate.side, pairs, margins, progress, journal
             )
+            kept = paired_file.record(
+                self.outcome,
+                date=self.date,
+                machine=self.prepared.machine,
+                profile=options.profile,
+                suite=suite.name,
+                sides=(" ".join(options.against), " ".join(options.candidate)),
+                margins=margins,
+            )
+            self._keep_pairs(paired_file.path_for(self.prepared.storage, self.date), kept)
         if self.groups:
             self._trace(settings, progress)
 
@@ -72,6 +83,10 @@ class PairedGate(Session):
         """What the test of one setting states."""
         after = self.selection.after if self.selection else None
         return Selected(group, after, self.selection, fail, failure=self.selection_failure)
+
+    def needs_journal(self, saved: Path | None) -> bool:
+        """Whether the journal holds what no other file does."""
+        return not self.files
 
     def statement(self, key: str) -> Statement | None:
         """The candidate's rounds, and the verdict on it."""

@@ -12,7 +12,7 @@ costs a whole confirmation. Half as slow again (1.5) is a candidate in 99 % all 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from perf.harness.paired_evidence import LEVEL, Evidence, Metric, evidence
@@ -53,10 +53,16 @@ class ConfirmationPlan:
     not_decided: tuple[str, ...]
 
 
-def screen(results: Mapping[str, PairedResult], margins: Margins) -> Screened:
-    """Judges the screening pairs of all cases."""
+def screen(
+    results: Mapping[str, PairedResult], margins: Margins, metrics: Collection[Metric] = tuple(Metric)
+) -> Screened:
+    """Judges the screening pairs of all cases by the ``metrics`` that are asked about."""
     exact = {key: judgement for key, result in results.items() if (judgement := exact_judgement(result)) is not None}
-    numbers = {key: evidence(result, margins.percent(key) / 100) for key, result in results.items() if key not in exact}
+    numbers = {
+        key: {metric: one for metric, one in evidence(result, margins.percent(key) / 100).items() if metric in metrics}
+        for key, result in results.items()
+        if key not in exact
+    }
     suspects = []
     for key, by_metric in numbers.items():
         excess = {metric: one.mean / one.margin for metric, one in by_metric.items() if is_suspect(metric, one)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from perf.harness import paired_screen, paired_verdict
@@ -12,6 +12,7 @@ from perf.harness.environment import Side
 from perf.harness.journal import Journal
 from perf.harness.measure import Progress, Settings
 from perf.harness.paired import measure_pairs
+from perf.harness.paired_evidence import Metric
 from perf.harness.paired_records import PairedMeasured, PairedResult, SideName
 from perf.harness.paired_screen import Screened
 from perf.harness.paired_verdict import CaseJudgement
@@ -75,9 +76,12 @@ def run_paired(
     progress: Progress | None = None,
     journal: Journal | None = None,
     *,
+    metrics: Collection[Metric] = tuple(Metric),
     clock: Callable[[], float] = time.monotonic,
 ) -> PairedOutcome:
     """Measures ``pairs`` pairs of processes of all ``specs`` that are not skipped, measures suspects again, decides.
+
+    Only the ``metrics`` that are asked about are judged.
 
     ``settings.budget`` (seconds) is that of both parts. In the journal the pairs of the confirmation are those with
     numbers above ``pairs``. Raises what :func:`perf.harness.paired.measure_pairs` does.
@@ -85,7 +89,7 @@ def run_paired(
     progress = progress or Progress()
     progress.part("screening")
     screening = measure_pairs(specs, settings, baseline, candidate, pairs, progress, journal, clock=clock)
-    screened = paired_screen.screen(screening.results, margins)
+    screened = paired_screen.screen(screening.results, margins, metrics)
     plan = paired_screen.confirmation_plan(screened)
     confirmation = None
     if plan.pairs:
@@ -102,6 +106,17 @@ def run_paired(
             first_pair=pairs + 1,
             clock=clock,
         )
+    return judged(screening, confirmation, margins, metrics)
+
+
+def judged(
+    screening: PairedMeasured,
+    confirmation: PairedMeasured | None,
+    margins: Margins,
+    metrics: Collection[Metric] = tuple(Metric),
+) -> PairedOutcome:
+    """What was measured, with the verdicts on it. Pure: stored rounds can be judged again."""
+    screened = paired_screen.screen(screening.results, margins, metrics)
     confirmed = {} if confirmation is None else confirmation.results
     environments = _environments(screening, confirmation)
     return PairedOutcome(

@@ -186,9 +186,9 @@ def pytest_terminal_summary(
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """A finished session needs its journal no more; where the run was to be saved and was not, it stays."""
+    """A finished session needs its journal no more; where what it measured could not be written, it stays."""
     perf = config.stash.get(SESSION, None)
-    if not isinstance(perf, StoredSession) or perf.journal is None or not perf.finished:
-        return  # of a paired session the journal is the result
-    if config._benchmarksession.storage.saved or not perf.prepared.options.saves:  # type: ignore[attr-defined]
+    if perf is None or perf.journal is None or not perf.finished:
+        return
+    if not perf.needs_journal(config._benchmarksession.storage.saved):  # type: ignore[attr-defined]
         perf.journal.discard()

@@ -82,6 +82,17 @@ def left_out(recorded: Environment) -> tuple[str, ...]:
     return tuple(package for package in _private(recorded) if not _computes(package.split()[0]))
 
 
+def environment_notes(recorded: Environment) -> tuple[str, ...]:
+    """What is to be known of an environment when its times are saved, for the day on which it has to be rebuilt."""
+    if reason := why_not_rebuildable(recorded):
+        return (
+            f"this environment cannot be rebuilt: {reason}. Where later runs look slower than this one, the stored "
+            "numbers alone will decide, and they cannot tell the framework from the machine.",
+        )
+    missing = left_out(recorded)
+    return (f"when this environment is rebuilt, it lacks what no index has: {', '.join(missing)}.",) if missing else ()
+
+
 def _private(recorded: Environment) -> list[str]:
     return [
         f"{name} {version}"

@@ -233,6 +233,7 @@ class Judgement:
     smallest_visible: float | None = None  # smallest ratio that would have been red, e.g. 1.3
     history_runs: int | None = None  # runs that the spread was estimated from; under 3 it was assumed
     informs: tuple[str, ...] = ()  # what differs from the baseline without making the case red
+    side_by_side: Change | None = None  # to the baseline's environment, measured now: of a suspect of stored numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,3 +245,4 @@ class Comparison:
     missing: tuple[str, ...]  # in the baseline and the profile's scope, not measured, not deselected
     new: tuple[str, ...]  # measured, without a baseline
     run_effect: Change | None  # geometric mean over cases: the machine's share
+    suspects: tuple[str, ...] = ()  # slower by the stored numbers, the surest first; to be decided side by side

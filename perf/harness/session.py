@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from perf.harness import paired_file
 from perf.harness.journal import Journal
 from perf.harness.measure import Progress, Settings
+from perf.harness.paired_file import PairedRecord
 from perf.harness.preparation import Prepared
 from perf.harness.records import CaseResult, CaseSpec, Judgement
 from perf.harness.runs import RunBlocks
@@ -43,6 +45,8 @@ class Session(ABC):
         self.narrowed = False  # by the user: -k, node ids, --lf ...
         self.groups: tuple[str, ...] = ()  # settings whose kernels are to be found by tracing
         self.journal: Journal | None = None
+        self.files: list[Path] = []  # the raw rounds of what was measured side by side
+        self.warnings: list[str] = []  # what went wrong and changes no verdict
         self.finished = False
 
     @property
@@ -78,6 +82,16 @@ class Session(ABC):
         finally:
             self.journal.close()
         self.finished = True
+
+    def _keep_pairs(self, path: Path, kept: PairedRecord) -> None:
+        if warning := paired_file.keep(path, kept):
+            self.warnings.append(warning)
+        else:
+            self.files.append(path)
+
+    @abstractmethod
+    def needs_journal(self, saved: Path | None) -> bool:
+        """Whether the journal holds what no other file does; ``saved`` is the run's file, where it was written."""
 
     @property
     @abstractmethod

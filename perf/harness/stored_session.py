@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from perf.harness import runs, verdict
+from perf.harness import paired_file, runs, verdict
+from perf.harness.deciding import Decision, decide
 from perf.harness.environment import Side
 from perf.harness.green import reasons_not_green
 from perf.harness.journal import Journal
 from perf.harness.measure import Measured, Progress, Settings, measure
+from perf.harness.paired_evidence import Metric
 from perf.harness.preparation import Prepared
 from perf.harness.records import BaselineCase, CaseResult, Comparison, Judgement
 from perf.harness.session import Session, Statement
 from perf.harness.suite import PROFILES
+from perf.harness.verdict import Margins
 
 
 class StoredSession(Session):
@@ -25,6 +29,7 @@ class StoredSession(Session):
         super().__init__(prepared, folder)
         self.measured: Measured | None = None
         self.comparison: Comparison | None = None
+        self.decision: Decision | None = None
 
     @property
     def results(self) -> Mapping[str, CaseResult]:
@@ -39,7 +44,14 @@ class StoredSession(Session):
     def _measure(self, settings: Settings, progress: Progress, journal: Journal) -> None:
         self.measured = measure(self.selected, settings, Side(), progress, journal)
         self._judge()
-        self.blocks = self._encode()
+        self.blocks = self._encode()  # what was measured is kept, should the rest be interrupted
+        if self.comparison is not None and self.comparison.suspects:
+            self._decide(self.comparison, settings, progress)
+            self.blocks = self._encode()
+
+    def needs_journal(self, saved: Path | None) -> bool:
+        """Whether the journal holds what no other file does."""
+        return self.prepared.options.saves and saved is None
 
     def statement(self, key: str) -> Statement | None:
         """What was measured of the case and, when compared, its verdict."""
@@ -60,9 +72,53 @@ class StoredSession(Session):
             self.measured.environments,
             prepared.baseline,
             prepared.history.runs,
-            verdict.Margins(prepared.options.margin_percent, prepared.suite.margins_percent),
+            self._margins,
             excused=excused,
         )
+
+    @property
+    def _margins(self) -> Margins:
+        return Margins(self.prepared.options.margin_percent, self.prepared.suite.margins_percent)
+
+    def _decide(self, comparison: Comparison, settings: Settings, progress: Progress) -> None:
+        """What the stored numbers suspect is measured side by side with the baseline's environment."""
+        assert self.measured is not None
+        left = None if settings.budget is None else max(settings.budget - self.measured.seconds, 0.0)
+        storage = self.prepared.storage
+        pairs = Journal.start(paired_file.path_for(storage, self.date, suffix=".jsonl"), self.prepared.machine)
+        try:
+            self.decision = decide(
+                comparison,
+                self.by_key,
+                self.measured.environments,
+                self.prepared.machine,
+                self._margins,
+                replace(settings, budget=left),
+                progress,
+                pairs,
+            )
+        finally:
+            pairs.close()
+        self.comparison = self.decision.comparison
+        self._keep(self.decision, pairs)
+
+    def _keep(self, decision: Decision, journal: Journal) -> None:
+        """The rounds of both sides, in a file for each environment of the baseline."""
+        for number, outcome in enumerate(decision.outcomes, start=1):
+            path = paired_file.path_for(self.prepared.storage, self.date, number)
+            kept = paired_file.record(
+                outcome,
+                date=self.date,
+                machine=self.prepared.machine,
+                profile=self.prepared.options.profile,
+                suite=self.prepared.suite.name,
+                sides=("the baseline's environment", "the environment of this run"),
+                margins=self._margins,
+                metrics=(Metric.STEP,),
+            )
+            self._keep_pairs(path, kept)
+        if not self.warnings:
+            journal.discard()
 
     def _expects(self, case: BaselineCase) -> bool:
         """Whether a whole run of this profile, suite and host has to hold a case of the baseline."""
@@ -98,4 +154,5 @@ class StoredSession(Session):
             fail_inconclusive=self.prepared.options.fail_inconclusive,
             unfinished=self.measured.unfinished if self.measured else (),
             without_test=self.without_test,
+            not_decided=self.decision.not_decided if self.decision else (),
         )

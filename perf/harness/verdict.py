@@ -10,7 +10,8 @@ For each case y is the logarithm of its seconds per step (median over processes 
    taken as known, and only about twice as slow is then red.
 4. t = (y - location) / (s sqrt(1 + 1/m)). A case is *suspected* if t > t.95(v) and the change is beyond the margin.
    Stored numbers alone make it **regressed** only if Holm's procedure at .05 over all compared cases rejects as well;
-   otherwise it is inconclusive and the reason says how to look closer. **improved** is the mirror image.
+   otherwise it is inconclusive and the reason says how to look closer. **improved** is the mirror image. Suspects that
+   can be are then decided side by side (:mod:`perf.harness.suspects`), which replaces this verdict.
 5. **unchanged**: the 90 % prediction interval lies inside the margins. All else is inconclusive.
 """
 
@@ -153,7 +154,14 @@ def compare(
         missing=tuple(key for key in baseline.cases if key not in results and key not in excused),
         new=tuple(key for key in results if judgements[key].verdict is Verdict.NO_BASELINE),
         run_effect=_run_effect([numbers.difference for numbers in evidence.values()]),
+        suspects=_suspects(evidence),
     )
+
+
+def _suspects(evidence: Mapping[str, Evidence]) -> tuple[str, ...]:
+    """The cases that look slower, the one least explained by chance first."""
+    p_values = {key: numbers.p_value(1) for key, numbers in evidence.items() if numbers.suspected(1)}
+    return tuple(sorted(p_values, key=p_values.__getitem__))
 
 
 def decide_all(evidence: Mapping[str, Evidence]) -> dict[str, tuple[Verdict, float]]:

@@ -6,9 +6,10 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping
 
+from perf.harness.deciding import Decision
 from perf.harness.message import version_changes
-from perf.harness.numbers import ratio
-from perf.harness.records import Baseline, CaseResult, Comparison, Environment, Machine, Verdict
+from perf.harness.numbers import counted, ratio
+from perf.harness.records import Baseline, CaseResult, Comparison, Environment, Judgement, Machine, Verdict
 from perf.harness.report.layout import table
 from perf.harness.report.short_names import short_names
 from perf.harness.spread import RUNS_TO_ESTIMATE
@@ -18,8 +19,10 @@ _NOTABLE = 1.03
 
 
 def comparison_table(comparison: Comparison, results: Mapping[str, CaseResult]) -> str:
-    """One row per case: verdict, ratio of times with the interval that decided, smallest ratio that would be red."""
+    """One row per case: verdict, ratio of times to the stored ones with its interval, smallest ratio that would be red
+    by them, and, where a case was suspected, the ratio to the baseline's environment measured next to it."""
     short = short_names(list(results.values()))
+    side_by_side = any(judgement.side_by_side for judgement in comparison.judgements.values())
     rows = [
         (
             short[key],
@@ -28,11 +31,40 @@ def comparison_table(comparison: Comparison, results: Mapping[str, CaseResult]) 
             "" if judgement.change is None else f"{100 * judgement.change.level:.3g} %",
             "" if judgement.smallest_visible is None else f"{judgement.smallest_visible:.2f}",
             "" if judgement.history_runs is None else _history(judgement.history_runs),
+            *([_side_by_side(judgement)] if side_by_side else []),
         )
         for key, judgement in comparison.judgements.items()
     ]
-    header = ("case", "verdict", "time, 1 = baseline", "level", "red from", "spread from")
-    return table(rows, header) if rows else ""
+    header = ["case", "verdict", "time, 1 = baseline", "level", "red from", "spread from"]
+    return table(rows, [*header, *(["side by side"] if side_by_side else [])]) if rows else ""
+
+
+def _side_by_side(judgement: Judgement) -> str:
+    change = judgement.side_by_side
+    return "" if change is None else f"{ratio(change)}, {100 * change.level:.3g} %"
+
+
+def decision_lines(decision: Decision) -> str:
+    """What became of the cases that stored numbers suspect, and in which environment they were measured again."""
+    lines = []
+    if decision.measured:
+        pairs = max(len(result.pairs) for outcome in decision.outcomes for result in outcome.results.values())
+        again = sum(len(outcome.confirmed) for outcome in decision.outcomes)
+        confirmed = f", {again} of them confirmed with fresh pairs" if again else ""
+        lines.append(
+            f"{counted(len(decision.comparison.suspects), 'suspect')} of the stored numbers, {len(decision.measured)} "
+            f"measured side by side with the baseline's environment: {pairs} pairs of processes{confirmed}."
+        )
+    lines += [f"  that environment, brought back, differs from the recorded one: {note}" for note in decision.notes]
+    by_why: dict[str, int] = Counter(decision.alone.values())
+    lines += [
+        f"{counted(number, 'suspect')} decided by the stored numbers alone: {why}." for why, number in by_why.items()
+    ]
+    # The tests of these pass, so that pytest shows nothing of them.
+    judgements = decision.comparison.judgements
+    told = [judgements[key] for key in decision.comparison.suspects if not judgements[key].verdict.is_red]
+    lines += [judgement.reason for judgement in told if judgement.reason]
+    return "\n".join(lines)
 
 
 def comparison_header(comparison: Comparison, machine: Machine, environments: Mapping[str, Environment]) -> str:

@@ -25,6 +25,13 @@ class ProgressLine(Progress):
         """A part of a paired session begins."""
         self._measuring, self._unit = name, "pair"
 
+    def waiting(self, what: str) -> None:
+        """Something is done that takes a while; a log has a line for it too."""
+        if self._rewrites:
+            self._show(what)
+        else:
+            self._reporter.write_line(what)
+
     def starting(self, device: str, process: int) -> None:
         """A worker is being started."""
         self._show(f"{self._measuring}: starting {self._unit} {process} on {device}")

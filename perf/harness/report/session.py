@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from perf.harness.numbers import counted
 from perf.harness.paired_gate import PairedGate
+from perf.harness.rebuild import environment_notes
 from perf.harness.report import comparison as compared
 from perf.harness.report import paired, results
 from perf.harness.report.selection import comparison_lines
@@ -51,10 +52,10 @@ def summary_lines(reporter: pytest.TerminalReporter, session: Session, *, saved:
         parts.append(comparison_lines(session.selection))
     if isinstance(session, PairedGate) and session.outcome is not None:
         parts.append(paired.report(session.outcome))
-        if session.journal is not None and not session.journal.warning:
-            parts.append(f"raw rounds of both sides: {_shown(session.journal.path)}")
     elif isinstance(session, StoredSession) and session.results:
         parts += _measured(session, saved)
+    parts += [f"raw rounds of both sides: {_shown(path)}" for path in session.files]
+    parts += [f"warning: {warning}" for warning in session.warnings]
     if session.journal is not None and session.journal.warning:
         parts.append(f"warning: {session.journal.warning}")
     if parts:
@@ -81,6 +82,8 @@ def _measured(session: StoredSession, saved: Path | None) -> list[str]:
     parts.append(results.calls_table(session.results))
     if comparison is not None:
         parts.append(compared.comparison_table(comparison, session.results))
+        if session.decision is not None:
+            parts.append(compared.decision_lines(session.decision))
         run = saved.stem if saved else None
         parts.append(compared.summary(comparison, deselected=session.deselected, promote_run=run))
     else:
@@ -89,7 +92,15 @@ def _measured(session: StoredSession, saved: Path | None) -> list[str]:
     if saved is not None:
         partial = "" if session.blocks and session.blocks.top["complete"] else " (partial)"
         parts.append(f"saved: {_shown(saved)}{partial}")
+        parts.append(_not_brought_back(session))
     return parts
+
+
+def _not_brought_back(session: StoredSession) -> str:
+    """What is to be known of this run's environment before it becomes a baseline."""
+    environments = session.measured.environments.values() if session.measured else ()
+    lines = dict.fromkeys(note for environment in environments for note in environment_notes(environment))
+    return "\n".join(f"note: {line}" for line in lines)
 
 
 def _shown(path: Path) -> str:
