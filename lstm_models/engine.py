@@ -102,14 +102,14 @@ class Engine:
             gc.unfreeze()
             _free()
 
-    def selection(self) -> dict[str, Any]:
+    def selection(self, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """``{"rows": ...}`` of :func:`lstm_models.selection.selection`; closes the open case first."""
         self.close()
         self._start()
         from lstm_models.selection import selection
 
         try:
-            return {"rows": selection()}
+            return {"rows": selection(settings)}
         finally:
             _free()
 

@@ -194,10 +194,11 @@ class FakeEngine:
             self._faults_at("close")
         self.case, self.key = None, ""
 
-    def selection(self) -> dict[str, Any]:
+    def selection(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         self._log("selection")
         self._fault(self.script.get("selection_fault", ""), "")
-        return {"rows": fake_selection.rows(self.script.get("selection", {}))}
+        rows = fake_selection.rows(self.script.get("selection", {}))
+        return {"rows": [row for row in rows if row["row"].split("/")[0] in settings]}
 
     def _noise(self, sd: float) -> float:
         return self.random.lognormvariate(0, sd) if sd else 1.0

@@ -108,6 +108,8 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
         perf = item.config.stash.get(SESSION, None)
         if perf is not None and spec_of(item, perf):
             perf.deselected += 1
+        elif perf is not None and group_of(item):
+            perf.deselected_settings += 1
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -116,7 +118,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if perf is not None:
         specs = [spec for item in session.items if (spec := spec_of(item, perf))]
         groups = [group for item in session.items if (group := group_of(item))]
-        perf.select(specs, groups, narrowed=perf.deselected > 0 or commandline.narrows(session.config, perf.folder))
+        perf.select(specs, groups, narrowed=commandline.narrows(session.config, perf.folder))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

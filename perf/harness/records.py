@@ -9,10 +9,13 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from perf.harness.selection_records import PromotedSetting, Selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +167,8 @@ class Run:
     complete: bool  # every case of the profile was collected and measured or failed
     interrupted: bool  # stopped by a person or a budget; never promoted
     cases: Mapping[str, CaseResult]
-    red: Mapping[str, str]  # case key -> why its test failed; such cases cannot be promoted
+    red: Mapping[str, str]  # case key, or kernel[setting] -> why its test failed; such cannot be promoted
+    selection: Selection | None = None  # kernels that Keras would pick on a GPU host; None where not looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +192,7 @@ class Baseline:
     name: str  # shown: perf/baselines/<machine>.json, or the run that was named
     machine: Machine
     cases: Mapping[str, BaselineCase]
+    selection: Mapping[str, PromotedSetting] = field(default_factory=dict)  # by setting
 
 
 class Verdict(StrEnum):

@@ -11,6 +11,7 @@ from typing import Any
 
 from perf.harness.codec import (
     SCHEMA,
+    WITH_SELECTION,
     check_schema,
     decode_environment,
     decode_machine,
@@ -22,6 +23,8 @@ from perf.harness.codec import (
 from perf.harness.entry import Entry, read_json
 from perf.harness.errors import Refusal
 from perf.harness.records import CaseResult, Environment, Machine, Run
+from perf.harness.selection import decode_selection, encode_selection
+from perf.harness.selection_records import Selection
 from perf.harness.suite import PROFILES
 
 #: Name of our part, at the top of the file and in each benchmark's ``extra_info``.
@@ -29,6 +32,9 @@ BLOCK = "lstm_perf"
 #: The command that makes a run, named wherever one is missing.
 SAVE = "pytest perf --benchmark-save=NAME"
 
+_TOP = (
+    "schema", "date", "machine", "environments", "profile", "suite", "complete", "interrupted", "seed", "red", "failed",
+)  # fmt: skip
 _NUMBERED = re.compile(r"(?P<number>[0-9]{4,})_(?P<name>.+)")
 
 
@@ -55,8 +61,10 @@ def encode_run(
     seed: int,
     red: Mapping[str, str],
     results: Mapping[str, CaseResult],
+    selection: Selection | None = None,
 ) -> RunBlocks:
-    """``date`` with its time zone; ``environments`` by device; ``red``: case key -> why its test failed."""
+    """``date`` with its time zone; ``environments`` by device; ``red``: case key, or ``kernel[setting]``, -> why its
+    test failed; ``selection``: which kernels Keras would pick on a GPU host, ``None`` where that was not found."""
     failed = {key: encode_result(result) for key, result in results.items() if result.failure is not None}
     top = {
         "schema": SCHEMA,
@@ -70,6 +78,7 @@ def encode_run(
         "seed": seed,
         "red": dict(red),
         "failed": failed,
+        "selection": None if selection is None else encode_selection(selection),
     }
     measured = {key: result for key, result in results.items() if result.samples and result.failure is None}
     return RunBlocks(top, {key: encode_result(result) for key, result in measured.items()})
@@ -84,20 +93,8 @@ def read_run(path: Path) -> Run:
             f"'{SAVE}' makes a run."
         )
     top = file[BLOCK]
-    check_schema(top)
-    top.closed(
-        "schema",
-        "date",
-        "machine",
-        "environments",
-        "profile",
-        "suite",
-        "complete",
-        "interrupted",
-        "seed",
-        "red",
-        "failed",
-    )
+    has_selection = check_schema(top) >= WITH_SELECTION
+    top.closed(*_TOP, *(["selection"] if has_selection else []))
     entries = [_benchmark_entry(benchmark) for benchmark in file["benchmarks"].elements()]
     entries += [entry for _, entry in top["failed"].items()]
     environments = {device: decode_environment(entry) for device, entry in top["environments"].items()}
@@ -124,6 +121,7 @@ def read_run(path: Path) -> Run:
         interrupted=top["interrupted"].flag(),
         cases=cases,
         red=top["red"].texts(),  # with -x also cases whose tests never ran, and that are not in the file
+        selection=decode_selection(top["selection"]) if has_selection and top["selection"].value is not None else None,
     )
 
 

@@ -31,7 +31,8 @@ BARE, *_ = PLACES
 
 @pytest.fixture(scope="module")
 def table() -> Table:
-    return {(row["row"], row["mode"]): row for row in selection.selection()}
+    settings: dict[str, dict[str, Any]] = {setting: {} for setting in selection_places.GROUPS}
+    return {(row["row"], row["mode"]): row for row in selection.selection(settings)}
 
 
 def kernels(table: Table, row: str) -> set[str]:
@@ -114,7 +115,7 @@ def test_the_options_of_the_built_in_workloads_are_settings() -> None:
 def one_row(monkeypatch: pytest.MonkeyPatch, setting: Setting, place: Any = BARE) -> dict[str, dict[str, str]]:
     """The table reduced to one row, by mode."""
     monkeypatch.setattr(selection, "rows", lambda: [(setting, place)])
-    return {row["mode"]: row for row in selection.selection()}
+    return {row["mode"]: row for row in selection.selection({setting.id: {}})}
 
 
 def test_it_is_found_by_tracing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +188,7 @@ def test_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: FileP
     before = state()
     shown = ("saved", "mixed-float16")
     monkeypatch.setattr(selection, "rows", lambda: [(BY_ID["dropout"], place) for place in PLACES if place.id in shown])
-    assert {row["kernel"] for row in selection.selection()} == {"cudnn"}
+    assert {row["kernel"] for row in selection.selection({"dropout": {}})} == {"cudnn"}
     assert state() == before
     assert os.listdir(tmp_path) == []
 
@@ -203,7 +204,7 @@ def test_the_engine_answers_with_it_and_closes_the_open_case(monkeypatch: pytest
     monkeypatch.setattr(selection, "rows", lambda: [(BY_ID["default"], BARE)])
     engine = Engine()
     engine.open(tiny.case(tiny.FEATURES).to_plain())
-    rows = engine.selection()["rows"]
+    rows = engine.selection({"default": {}})["rows"]
     assert [(row["row"], row["mode"], row["kernel"]) for row in rows] == [
         ("default/layer", "inference", "cudnn"),
         ("default/layer", "training", "cudnn"),
