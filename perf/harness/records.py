@@ -126,11 +126,8 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The hardware and what else was seen of the host.
-
-    ``identity`` must match for stored times to be compared (CPU model, cores, GPUs); ``informs`` (host name, memory,
-    kernel, governor ...) is listed where it differs.
-    """
+    """The hardware: ``identity`` must match for stored times to be compared (CPU model, cores, GPUs); ``informs``
+    (host name, memory, kernel, governor ...), what else was seen of the host, is listed where it differs."""
 
     identity: Mapping[str, str]
     informs: Mapping[str, str]
