@@ -89,7 +89,7 @@ def test_a_file_that_is_gone_is_no_selection(project: Project) -> None:
 
 def test_disabled_benchmarks_look_at_nothing(project: Project) -> None:
     result = project.run("--benchmark-disable")
-    result.assert_outcomes(skipped=5)
+    result.assert_outcomes(skipped=5, errors=1)
     assert result.ret == 10
 
 
