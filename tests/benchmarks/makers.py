@@ -1,13 +1,18 @@
-"""Lines of the ledger."""
+"""Lines of the ledger, and real sessions as they could have been."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+
 from docs.benchmarks.gate_quality.ledger import Against, CaseLine, MetricLine, SessionLine
+from docs.benchmarks.gate_quality.raw import RawSession
 from perf.harness.paired_evidence import Metric
-from perf.harness.records import Verdict
+from perf.harness.paired_records import BASELINE, CANDIDATE, PairedMeasured, PairedResult, PairSample
+from perf.harness.records import Sample, Verdict
+from tests.harness.makers import key, sample, spec
 
 
 def case_line(verdict: Verdict = Verdict.UNCHANGED, key: str = "forward[a]", **changes: Any) -> CaseLine:
@@ -44,3 +49,37 @@ def session_line(*cases: CaseLine, **changes: Any) -> SessionLine:
         "cases": cases or (case_line(),),
     }
     return SessionLine(**{**fields, **changes})
+
+
+class Noise:
+    """Real A/A sessions as they could have been: processes vary by ``process_sd``, rounds by ``round_sd`` (of ln)."""
+
+    def __init__(self, seed: int, process_sd: float = 0.01, round_sd: float = 0.03, rounds: int = 20) -> None:
+        self.random = np.random.default_rng(seed)
+        self.process_sd, self.round_sd, self.rounds = process_sd, round_sd, rounds
+
+    def side(self, process: int) -> Sample:
+        level = self.random.normal(0.0, self.process_sd)
+        rounds = 0.04 * np.exp(level + self.random.normal(0.0, self.round_sd, self.rounds))
+        return sample(process=process, seconds_per_round=tuple(float(seconds) for seconds in rounds))
+
+    def session(self, number: int, cases: int, pairs: int = 6, **changes: Any) -> RawSession:
+        results = {
+            key(case): PairedResult(
+                spec(case),
+                tuple(
+                    PairSample(pair, BASELINE if pair % 2 else CANDIDATE, self.side(pair), self.side(pair))
+                    for pair in range(1, pairs + 1)
+                ),
+            )
+            for case in range(cases)
+        }
+        fields: dict[str, Any] = {
+            "name": f"{number:04}",
+            "factor": 1.0,
+            "margin_percent": 5.0,
+            "against": Against.SAME,
+            "screening": PairedMeasured(results, {}, {}, (), number, 100.0),
+            "confirmation": None,
+        }
+        return RawSession(**{**fields, **changes})

@@ -9,11 +9,11 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from docs.benchmarks.gate_quality import cases, ledger, live
+from docs.benchmarks.gate_quality import cases, draws, ledger, live, peers, raw, replay, tables
 from docs.benchmarks.gate_quality.ledger import Against
 from docs.benchmarks.gate_quality.live import Plan
 from perf.harness import machine as machines
@@ -47,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> _Parser:
     parser = _Parser(prog="python -m docs.benchmarks.gate_quality", description="Measure the paired gate itself.")
+    data = "of raw rounds; default: .benchmarks/<machine>/gate-quality"
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
     command = commands.add_parser("live", help="real sessions; each finished one is appended to the ledger")
     command.set_defaults(run=_live)
@@ -60,14 +61,30 @@ def _parser() -> _Parser:
     add("--rebuilt", dest="against", action="store_const", const=Against.REBUILT, default=Against.SAME,
         help="the baseline runs in an environment rebuilt from the candidate's description")  # fmt: skip
     add("--seed", type=int, metavar="N", help="of the first session's orders, later ones count on; default: drawn")
-    _places(add)
-    return parser
-
-
-def _places(add: object) -> None:
-    assert callable(add)
-    add("--data", type=Path, metavar="FOLDER", help="of raw rounds; default: .benchmarks/<machine>/gate-quality")
+    add("--data", type=Path, metavar="FOLDER", help=data)
     add("--ledger", type=Path, default=LEDGER, metavar="FILE", help="default: %(default)s")
+
+    command = commands.add_parser("replay", help="judge the rounds of A/A sessions many times, also by other rules")
+    command.set_defaults(run=_replay)
+    add = command.add_argument
+    add("--data", type=Path, metavar="FOLDER", help=data)
+    add(
+        "--sampled-at",
+        type=_positive,
+        metavar="PERCENT",
+        help="only sessions at this margin: it decides how many rounds",
+    )
+    add("--sessions", type=_count, default=500, metavar="N", help="to be drawn, default: %(default)s")
+    add("--pairs", type=_count, default=6, metavar="K", help="of the screen, default: %(default)s")
+    add("--seed", type=int, default=1, metavar="N", help="default: %(default)s")
+    add("--into", type=Path, metavar="FILE", help="a document whose table is replaced")
+
+    command = commands.add_parser("table", help="render the ledger as Markdown")
+    command.set_defaults(run=_table)
+    add = command.add_argument
+    add("--ledger", type=Path, default=LEDGER, metavar="FILE", help="default: %(default)s")
+    add("--into", type=Path, metavar="FILE", help="a document whose tables are replaced")
+    return parser
 
 
 def _live(asked: argparse.Namespace) -> None:
@@ -84,6 +101,40 @@ def _live(asked: argparse.Namespace) -> None:
     machine = machines.fingerprint()
     folder = asked.data or _folder(machine.id)
     live.run_sessions(plan, specs, settings, both, machine, folder, asked.ledger, asked.budget)
+
+
+def _replay(asked: argparse.Namespace) -> None:
+    rules = peers.rules(asked.seed)
+    sessions = raw.read_all(asked.data or _folder(machines.fingerprint().id))
+    if asked.sampled_at is not None:
+        sessions = tuple(session for session in sessions if session.margin_percent == asked.sampled_at)
+    pools = draws.pools(sessions, asked.pairs)
+    tallies = replay.replay(
+        pools, rules, sessions=asked.sessions, pairs=asked.pairs, seed=asked.seed, progress=_progress(asked.sessions)
+    )
+    _put(asked.into, "replay", f"{tables.replay_header(pools, asked.sessions)}\n\n{tables.replay_table(tallies)}")
+
+
+def _table(asked: argparse.Namespace) -> None:
+    _put(asked.into, "live", tables.live_tables(ledger.read(asked.ledger)))
+
+
+def _put(path: Path | None, name: str, text: str) -> None:
+    if path is None:
+        print(text)
+    else:
+        tables.put_into(path, name, text)
+
+
+def _progress(total: int) -> Callable[[int], None]:
+    """Says on stderr, every tenth of the way, how far it is: a replay takes minutes."""
+    step = max(total // 10, 1)
+
+    def told(done: int) -> None:
+        if done % step == 0:
+            print(f"replaying: {done} of {total} sessions", file=sys.stderr, flush=True)
+
+    return told
 
 
 def _folder(machine: str) -> Path:

@@ -83,7 +83,7 @@ def run_session(
     if not outcome.environments:
         why = next((result.failure.message for result in outcome.results.values() if result.failure), "no case ran")
         raise Refusal(f"The session measured nothing, and is not in the ledger: {why}")
-    name = f"{date:%Y%m%d_%H%M%S}_x{plan.factor:.2f}_margin{plan.margin_percent:g}"
+    name = f"{date:%Y%m%d_%H%M%S_%f}_x{plan.factor:.2f}_margin{plan.margin_percent:g}"
     size = raw.write(
         folder,
         RawSession(name, plan.factor, plan.margin_percent, plan.against, outcome.screening, outcome.confirmation),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import tempfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,13 +44,12 @@ def write(folder: Path, session: RawSession) -> int:
     }
     content = gzip.compress(json.dumps(plain, allow_nan=False).encode())
     folder.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=folder, suffix=".part")
+    part = folder / f"{session.name}.part"
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(name, folder / f"{session.name}{SUFFIX}")
+        part.write_bytes(content)
+        os.replace(part, folder / f"{session.name}{SUFFIX}")
     except BaseException:
-        os.unlink(name)
+        part.unlink(missing_ok=True)
         raise
     return len(content)
 
