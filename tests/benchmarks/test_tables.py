@@ -9,6 +9,7 @@ import pytest
 from docs.benchmarks.gate_quality import __main__ as command
 from docs.benchmarks.gate_quality import ledger, tables
 from docs.benchmarks.gate_quality.ledger import Against, MetricLine
+from docs.benchmarks.gate_quality.markdown import put_into
 from perf.harness.errors import Refusal
 from perf.harness.paired_evidence import Metric
 from perf.harness.records import Verdict
@@ -61,6 +62,16 @@ def test_a_slowed_case_that_is_red_by_its_first_call_only_was_not_found():
     assert "0 of 1" in cells(shown, "+5 %")[4]
 
 
+def test_what_was_seen_of_a_slowdown_is_told_by_case():
+    def session(factor: float, first: float, second: float):
+        return session_line(case_line(seen=first), case_line(key="b", seen=second), factor=factor)
+
+    shown = tables.live_tables([session(1.1, 1.1, 1.2), session(1.1, 1.2, 1.2), session(1.05, 1.05, 1.3)])
+    assert "| case | +5 % injected | +10 % injected |" in shown
+    assert "| `forward[a]` | ×1.050 | ×1.150 (1.125–1.175) |" in shown
+    assert "| `b` | ×1.300 | ×1.200 (1.200–1.200) |" in shown
+
+
 def line(verdict: Verdict) -> MetricLine:
     return MetricLine(verdict, 1.1, 1.05, 1.15, 0.9, 12)
 
@@ -74,11 +85,11 @@ def test_machines_are_not_mixed():
 def test_a_table_is_put_between_its_marks_and_nowhere_else(tmp_path):
     path = tmp_path / "page.md"
     path.write_text("above\n<!-- live -->\nold\n<!-- end of live -->\nbelow\n")
-    tables.put_into(path, "live", "new")
-    tables.put_into(path, "live", "newer")
+    put_into(path, "live", "new")
+    put_into(path, "live", "newer")
     assert path.read_text() == "above\n<!-- live -->\n\nnewer\n\n<!-- end of live -->\nbelow\n"
     with pytest.raises(Refusal, match="<!-- replay -->"):
-        tables.put_into(path, "replay", "new")
+        put_into(path, "replay", "new")
 
 
 def test_the_document_shows_the_ledger(tmp_path):

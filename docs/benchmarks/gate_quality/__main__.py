@@ -16,6 +16,7 @@ from typing import NoReturn
 from docs.benchmarks.gate_quality import cases, draws, ledger, live, peers, raw, replay, tables
 from docs.benchmarks.gate_quality.ledger import Against
 from docs.benchmarks.gate_quality.live import Plan
+from docs.benchmarks.gate_quality.markdown import put_into
 from perf.harness import machine as machines
 from perf.harness.errors import Refusal
 from perf.harness.measure import Settings
@@ -123,7 +124,7 @@ def _put(path: Path | None, name: str, text: str) -> None:
     if path is None:
         print(text)
     else:
-        tables.put_into(path, name, text)
+        put_into(path, name, text)
 
 
 def _progress(total: int) -> Callable[[int], None]:

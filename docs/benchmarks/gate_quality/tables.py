@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from docs.benchmarks.gate_quality.binomial import interval, upper_bound
 from docs.benchmarks.gate_quality.draws import CasePool
 from docs.benchmarks.gate_quality.ledger import CaseLine, SessionLine
+from docs.benchmarks.gate_quality.markdown import bounded, percent, share, table
 from docs.benchmarks.gate_quality.replay import FACTORS, Tally
-from perf.harness.errors import Refusal
 from perf.harness.paired_evidence import Metric
 from perf.harness.records import Verdict
 
@@ -28,7 +26,7 @@ def live_tables(sessions: Sequence[SessionLine]) -> str:
     for machine, group in _by(sessions, lambda session: session.machine):
         equal = [session for session in group if session.nothing_changed]
         changed = [session for session in group if not session.nothing_changed]
-        parts += [_where(machine, group), _false_alarms(equal), _found(changed), _wrong(group)]
+        parts += [_where(machine, group), _false_alarms(equal), _found(changed), _seen_by_case(changed), _wrong(group)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -65,7 +63,7 @@ def _false_alarms(sessions: Sequence[SessionLine]) -> str:
                 _minutes(group),
             ]
         )
-    return "Nothing changed (A/A):\n\n" + markdown(
+    return "Nothing changed (A/A):\n\n" + table(
         [
             "baseline in", "margin", "sessions", "case verdicts red (95 % bound)", "by time per step or a fact",
             "by first call", "by peak memory", "inconclusive or unsteady", "minutes per session",
@@ -82,7 +80,7 @@ def _found(sessions: Sequence[SessionLine]) -> str:
         cases = [case for session in group for case in session.cases]
         rows.append(
             [
-                f"+{_percent(factor - 1)}",
+                f"+{percent(factor - 1)}",
                 f"{margin:g} %",
                 against,
                 len(group),
@@ -91,13 +89,29 @@ def _found(sessions: Sequence[SessionLine]) -> str:
                 _minutes(group),
             ]
         )
-    return "One side slowed:\n\n" + markdown(
+    return "One side slowed:\n\n" + table(
         [
             "injected", "margin", "baseline in", "sessions", "case verdicts: found (95 % interval)",
             "seen in the screen, median (quartiles)", "minutes per session",
         ],
         rows,
     )  # fmt: skip
+
+
+def _seen_by_case(sessions: Sequence[SessionLine]) -> str:
+    """What an injected slowdown came to in each case; a share that was found is to be read with it."""
+    factors = sorted({session.factor for session in sessions})
+    seen: dict[str, dict[float, list[float]]] = {}
+    for session in sessions:
+        for case in session.cases:
+            if case.seen is not None:
+                seen.setdefault(case.key, {}).setdefault(session.factor, []).append(case.seen)
+    if not seen:
+        return ""
+    rows = [[f"`{key}`", *(_seen(by_factor.get(factor, [])) for factor in factors)] for key, by_factor in seen.items()]
+    return "What was seen of it in each case, median (quartiles):\n\n" + table(
+        ["case", *(f"+{percent(factor - 1)} injected" for factor in factors)], rows
+    )
 
 
 def _wrong(sessions: Sequence[SessionLine]) -> str:
@@ -127,7 +141,7 @@ def _wrong(sessions: Sequence[SessionLine]) -> str:
     if not rows:
         return "The gate was wrong in none of them."
     head = ["date", "injected", "margin", "case", "metric", "verdict", "seen (interval)", "pairs", "load"]
-    return "Where it was wrong:\n\n" + markdown(head, rows)
+    return "Where it was wrong:\n\n" + table(head, rows)
 
 
 def replay_header(pools: Mapping[str, CasePool], sessions: int) -> str:
@@ -146,54 +160,26 @@ def replay_table(tallies: Sequence[Tally]) -> str:
         [
             tally.rule,
             tally.sees,
-            _alarms_of(tally.cases_red, tally.cases),
-            _alarms_of(tally.suites_red, tally.suites),
+            bounded(tally.cases_red, tally.cases),
+            bounded(tally.suites_red, tally.suites),
             *(share(tally.found[factor], tally.slowed) for factor in FACTORS),
             f"{tally.pairs / tally.cases:.1f}, {tally.pairs_slowed / (tally.slowed * len(FACTORS)):.1f}",
             f"{tally.rounds / tally.cases:.0f}",
         ]
         for tally in tallies
     ]
-    return markdown(
+    return table(
         [
             "rule", "sees", "cases falsely red (95 % bound)", "suites falsely red (95 % bound)",
-            *(f"+{_percent(factor - 1)} found" for factor in FACTORS),
+            *(f"+{percent(factor - 1)} found" for factor in FACTORS),
             "pairs of processes per case, unchanged and slowed", "rounds per side",
         ],
         rows,
     )  # fmt: skip
 
 
-def markdown(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table in GitHub's form."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
-
-
-def put_into(path: Path, name: str, text: str) -> None:
-    """Replaces what stands between ``<!-- NAME -->`` and ``<!-- end of NAME -->``; raises :class:`Refusal` without."""
-    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-    content = path.read_text(encoding="utf-8")
-    before, found, rest = content.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not (found and closed):
-        raise Refusal(f"{path} holds no place for the table: a line {begin.strip()} and, below it, a line {end}.")
-    path.write_text(f"{before}{begin}\n{text}\n\n{closed}{after}", encoding="utf-8")
-
-
-def share(hits: int, count: int) -> str:
-    """E.g. ``97 % (93–99), 117 of 120``."""
-    low, high = interval(hits, count)
-    return f"{_percent(hits / count)} ({100 * low:.0f}–{100 * high:.0f}), {hits} of {count}"
-
-
 def _alarms(red: Sequence[bool]) -> str:
-    return _alarms_of(sum(red), len(red))
-
-
-def _alarms_of(hits: int, count: int) -> str:
-    """E.g. ``0 of 200 (below 1.5 %)``."""
-    return f"{hits} of {count} (below {100 * upper_bound(hits, count):.2g} %)"
+    return bounded(sum(red), len(red))
 
 
 def _reds(cases: Sequence[CaseLine], metric: Metric) -> int:
@@ -209,10 +195,6 @@ def _seen(values: Sequence[float]) -> str:
 
 def _minutes(sessions: Sequence[SessionLine]) -> str:
     return f"{statistics.median(session.seconds for session in sessions) / 60:.1f}"
-
-
-def _percent(fraction: float) -> str:
-    return f"{100 * fraction:.0f} %"
 
 
 def _by(sessions: Sequence[SessionLine], key: Callable[[SessionLine], _Key]) -> list[tuple[_Key, list[SessionLine]]]:
