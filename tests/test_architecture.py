@@ -16,6 +16,7 @@ RULES = (
     Forbidden("lstm_models", "perf"),
     Forbidden("lstm_models", "pytest"),
     Forbidden("perf.harness", "lstm_models"),
+    *(Forbidden(package, "docs") for package in ("lstm_models", "perf")),
     Forbidden("perf.harness", "perf.cases"),
     Forbidden(
         "perf.harness",
@@ -70,6 +71,7 @@ def test_the_tree_has_no_import_cycle() -> None:
         ("lstm_models.data", "def f():\n    from perf.harness import stats"),
         ("perf.harness.measure", "from lstm_models import worker"),
         ("perf.harness.verdict", "import pytest"),
+        ("perf.harness.verdict", "from docs.benchmarks.gate_quality import binomial"),
         ("lstm_models.models", "import tensorflow as tf"),
         ("lstm_models.models", "try:\n    from keras import layers\nexcept ImportError:\n    pass"),
         ("lstm_models.models", "class A:\n    import tensorflow"),
