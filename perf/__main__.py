@@ -18,6 +18,7 @@ from perf.harness.records import Baseline
 from perf.harness.report.promotion import promotion_table
 from perf.harness.runs import find_run, read_run
 from perf.harness.selection_records import key_of
+from perf.harness.stored_report import report, runs_of
 
 _PERF = Path(__file__).resolve().parent
 _USAGE = 4  # pytest's exit status for wrong usage
@@ -46,10 +47,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add = commands.add_parser("retire", help="take cases that are gone out of this machine's baseline").add_argument
     add("cases", nargs="+", metavar="CASE", help=_CASE)
     add("--baselines", type=Path, default=_PERF / "baselines", metavar="DIR", help="default: %(default)s")
+    add = commands.add_parser("report", help="draw a report from saved runs, with a history of each case").add_argument
+    add("folder", type=Path, metavar="DIR", help="where index.html, summary.md and report.json go")
+    add("runs", nargs="*", metavar="RUN", help="number, name or path of saved runs (default: all of this machine)")
+    add("--storage", type=Path, default=_PERF.parent / ".benchmarks", metavar="DIR", help="default: %(default)s")
+    add("--baselines", type=Path, default=_PERF / "baselines", metavar="DIR", help="default: %(default)s")
     asked = parser.parse_args(arguments)
     try:
         if asked.command == "promote":
             print(_promote(asked.runs, asked.select, asked.reason, asked.storage, asked.baselines))
+        elif asked.command == "report":
+            print(_report(asked.folder, asked.runs, asked.storage, asked.baselines))
         else:
             print(_retire(asked.cases, asked.baselines))
     except Refusal as refusal:
@@ -65,6 +73,11 @@ def _promote(names: Sequence[str], select: str, reason: str, storage: Path, dire
     promotion = promote(runs, old, select=select, reason=reason, now=datetime.now(UTC), name=str(path))
     _write(path, promotion.baseline)
     return promotion_table(promotion, old)
+
+
+def _report(folder: Path, names: Sequence[str], storage: Path, directory: Path) -> str:
+    files = [_find(storage, name) for name in names] or runs_of(storage / fingerprint().id)
+    return report(folder.resolve(), list(dict.fromkeys(files)), directory)
 
 
 def _retire(keys: Sequence[str], directory: Path) -> str:

@@ -33,6 +33,7 @@ class Options:
     against: tuple[str, ...]
     candidate: tuple[str, ...]
     saves: bool
+    report: Path | None
 
     @classmethod
     def from_pytest_config(cls, config: pytest.Config) -> Options:
@@ -47,7 +48,7 @@ class Options:
         against, candidate = tuple(get("perf_against")), tuple(get("perf_candidate"))
         saves = bool(get("benchmark_save") or get("benchmark_autosave"))
         _refuse_mixture(against, candidate, compare, saves)
-        workloads = get("perf_workloads")
+        workloads, report = get("perf_workloads"), get("perf_report")
         return cls(
             profile=get("perf_profile"),
             device=get("perf_device"),
@@ -64,6 +65,7 @@ class Options:
             against=against,
             candidate=candidate,
             saves=saves,
+            report=None if report is None else (config.invocation_params.dir / report).resolve(),
         )
 
 
@@ -131,6 +133,11 @@ def add_options(parser: pytest.Parser) -> None:
         help="the other side of --perf-against, in the same form (default: the environment in which pytest runs)",
     )
     add("--perf-workloads", metavar="FILE", help="measure the workloads of this TOML file, not the built-in ones")
+    add(
+        "--perf-report",
+        metavar="DIR",
+        help="write a page to look at (index.html), its summary (summary.md) and its data (report.json) into DIR",
+    )
     add(
         "--perf-timeout",
         type=_positive,

@@ -33,6 +33,7 @@ from perf.harness.paired_gate import PairedGate
 from perf.harness.preparation import prepare
 from perf.harness.report.progress import ProgressLine
 from perf.harness.report.session import header_lines, summary_lines
+from perf.harness.reporting import write_report
 from perf.harness.saving import WholeFileStorage, keep_quiet_about_nothing, update_json
 from perf.harness.stored_session import StoredSession
 
@@ -151,6 +152,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[
     # Without a selected case other tests ran (pytest . -k ...), and nobody asked for a verdict on any.
     if perf is not None and (perf.selected or perf.groups) and finished and (reasons := perf.reasons_not_green()):
         _not_green(session, "\n".join(reasons))
+    if perf is not None and (problem := write_report(perf, failed=session.testsfailed > 0)):
+        _not_green(session, problem)
     if perf is not None:
         keep_quiet_about_nothing(session.config._benchmarksession)  # type: ignore[attr-defined]
     yield

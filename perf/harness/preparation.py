@@ -13,6 +13,7 @@ from perf.harness.builds import BuiltSide
 from perf.harness.errors import Refusal
 from perf.harness.options import Options
 from perf.harness.records import Baseline, Machine
+from perf.harness.report.page import write
 from perf.harness.suite import Suite, SuiteRequest
 
 
@@ -34,8 +35,10 @@ class Prepared:
 def prepare(
     options: Options, storage: Path, ask_suite: Callable[[SuiteRequest], Suite], say: Callable[[str], None]
 ) -> Prepared:
-    """Raises :class:`Refusal` for a device that is not there, bad workloads, a baseline that cannot be used, or an
-    environment that cannot be built. ``say`` is told what is being waited for."""
+    """Raises :class:`Refusal` for a report that has no place, a device that is not there, bad workloads, a baseline
+    that cannot be used, or an environment that cannot be built. ``say`` is told what is being waited for."""
+    if options.report is not None:
+        write.refuse_unfit(options.report)
     gpus = machines.gpus()
     if options.require == "gpu" and not gpus:
         raise Refusal(f"--perf-require gpu: {machines.why_no_gpu()} Nothing was measured.")

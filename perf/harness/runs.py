@@ -148,7 +148,7 @@ def history(directory: Path) -> History:
     """
     runs: list[Run] = []
     warnings: list[str] = []
-    for path in _files(directory):
+    for path in run_files(directory):
         try:
             run = read_run(path)
         except Refusal as refusal:
@@ -166,7 +166,7 @@ def find_run(directory: Path, text: str) -> Path:
     """
     if text.endswith(".json") and Path(text).is_file():
         return Path(text)
-    files = _files(directory)
+    files = run_files(directory)
     matches = [path for path in files if _means(text, path.stem)]
     if len(matches) == 1:
         return matches[0]
@@ -187,7 +187,8 @@ def _means(text: str, stem: str) -> bool:
     return text in (stem, parts["name"]) or (text.isdecimal() and int(text) == int(parts["number"]))
 
 
-def _files(directory: Path) -> list[Path]:
+def run_files(directory: Path) -> list[Path]:
+    """The run files of one machine, in the order of their numbers."""
     return sorted(directory.glob("*.json")) if directory.is_dir() else []
 
 
@@ -198,5 +199,5 @@ def _listing(files: list[Path], at_most: int = 10) -> str:
 
 def next_path(directory: Path, name: str) -> Path:
     """``NNNN_name.json`` with the next free number."""
-    numbers = [int(parts["number"]) for path in _files(directory) if (parts := _NUMBERED.fullmatch(path.stem))]
+    numbers = [int(parts["number"]) for path in run_files(directory) if (parts := _NUMBERED.fullmatch(path.stem))]
     return directory / f"{max(numbers, default=0) + 1:04d}_{name}.json"

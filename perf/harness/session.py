@@ -51,6 +51,7 @@ class Session(ABC):
         self.files: list[Path] = []  # the raw rounds of what was measured side by side
         self.warnings: list[str] = []  # what went wrong and changes no verdict
         self.finished = False
+        self.report: Path | None = None  # the page, once it is written
 
     @property
     def without_test(self) -> tuple[str, ...]:

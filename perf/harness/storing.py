@@ -1,4 +1,4 @@
-"""Files written whole or not at all, as strict JSON."""
+"""Files written whole or not at all; values as strict JSON."""
 
 from __future__ import annotations
 
@@ -49,7 +49,11 @@ def dump(value: Any) -> str:
 
 def write_whole(path: Path, value: Any) -> None:
     """Writes ``value`` as JSON so that ``path`` holds the old content or all of the new, whatever happens."""
-    text = dump(value)
+    write_text_whole(path, dump(value))
+
+
+def write_text_whole(path: Path, text: str) -> None:
+    """Writes ``text`` so that ``path`` holds the old content or all of the new, whatever happens."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from perf.harness.deciding import Decision
 from perf.harness.message import version_changes
 from perf.harness.numbers import counted, ratio
-from perf.harness.records import Baseline, CaseResult, Comparison, Environment, Judgement, Machine, Verdict
+from perf.harness.records import Baseline, CaseResult, Change, Comparison, Environment, Judgement, Machine, Verdict
 from perf.harness.report.layout import table
 from perf.harness.report.short_names import short_names
 from perf.harness.spread import RUNS_TO_ESTIMATE
@@ -70,14 +70,8 @@ def decision_lines(decision: Decision) -> str:
 def comparison_header(comparison: Comparison, machine: Machine, environments: Mapping[str, Environment]) -> str:
     """What stands above the verdicts: the change all cases share, then versions and the host where they differ."""
     lines = []
-    effect = comparison.run_effect
-    if effect and (effect.low > 1 or effect.high < 1) and max(effect.ratio, 1 / effect.ratio) >= _NOTABLE:
-        percent = 100 * abs(effect.ratio - 1)
-        lines.append(
-            f"This run is {percent:.0f} % {'slower' if effect.ratio > 1 else 'faster'} throughout than the baseline "
-            f"(×{ratio(effect)}, {100 * effect.level:.0f} % interval over cases): look at the machine, or at what all "
-            "cases share, before a single case."
-        )
+    if effect := run_effect_line(comparison.run_effect):
+        lines.append(effect)
     lines.append(f"Compared with {comparison.baseline.name}")
     lines += _versions(comparison.baseline, environments)
     then = comparison.baseline.machine.informs
@@ -87,6 +81,18 @@ def comparison_header(comparison: Comparison, machine: Machine, environments: Ma
         if then.get(name) != machine.informs.get(name)
     ]
     return "\n".join(lines)
+
+
+def run_effect_line(effect: Change | None) -> str:
+    """What all cases share, where it is worth a line of its own; "" otherwise."""
+    if effect is None or effect.low <= 1 <= effect.high or max(effect.ratio, 1 / effect.ratio) < _NOTABLE:
+        return ""
+    percent = 100 * abs(effect.ratio - 1)
+    return (
+        f"This run is {percent:.0f} % {'slower' if effect.ratio > 1 else 'faster'} throughout than the baseline "
+        f"(×{ratio(effect)}, {100 * effect.level:.0f} % interval over cases): look at the machine, or at what all "
+        "cases share, before a single case."
+    )
 
 
 def summary(comparison: Comparison, *, deselected: int = 0, promote_run: str | None = None) -> str:

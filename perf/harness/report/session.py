@@ -58,6 +58,8 @@ def summary_lines(reporter: pytest.TerminalReporter, session: Session, *, saved:
             parts.append("The table of kernels alone is no run and was not saved: a run holds at least one case.")
     parts += [f"raw rounds of both sides: {_shown(path)}" for path in session.files]
     parts += [f"warning: {warning}" for warning in session.warnings]
+    if session.report is not None:
+        parts.append(f"report: {_shown(session.report)}")
     if session.journal is not None and session.journal.warning:
         parts.append(f"warning: {session.journal.warning}")
     if parts:

@@ -1,0 +1,112 @@
+"""The page of a session on one environment, compared with stored numbers or with nothing."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+
+from perf.harness.records import CaseResult, Change, Comparison, Environment, Judgement, Machine
+from perf.harness.report.comparison import run_effect_line
+from perf.harness.report.page import versions
+from perf.harness.report.page.data import (
+    CaseView,
+    Head,
+    MetricView,
+    PageData,
+    Section,
+    SideView,
+    Status,
+    Tone,
+    Trend,
+    Visible,
+)
+from perf.harness.report.page.sides import baseline_side, case_view, side
+from perf.harness.report.page.states import of_result, of_verdict
+from perf.harness.report.short_names import short_names
+
+TIME_PER_STEP = "time per step"
+RED_FROM = "would have been red"
+
+
+def from_session(
+    head: Head,
+    results: Mapping[str, CaseResult],
+    environments: Mapping[str, Environment],
+    machine: Machine,
+    comparison: Comparison | None,
+    *,
+    reasons_not_green: Sequence[str] = (),
+    failed: bool = False,
+    sections: Sequence[Section] = (),
+    trend: Trend | None = None,
+) -> PageData:
+    """``comparison`` is None where nothing was compared; ``failed``: a test failed for another reason than a case."""
+    names = short_names(list(results.values()))
+    judgements = {} if comparison is None else comparison.judgements
+    cases = tuple(
+        _case(result, names[key], judgements.get(key), _baseline(comparison, key)) for key, result in results.items()
+    )
+    remarks = tuple(reasons_not_green)
+    if comparison is None:
+        rows = versions.alone(environments.values())
+    else:
+        remarks = (*_effect(comparison.run_effect), *remarks)
+        sections = (*_unmatched(comparison), *sections)
+        then = [case.environment for case in comparison.baseline.cases.values()]
+        informs = (comparison.baseline.machine.informs, machine.informs)
+        rows = versions.both(then, list(environments.values()), informs)
+    return PageData(
+        head=head,
+        status=status(cases, failed=failed, reasons=reasons_not_green, compared=comparison is not None),
+        remarks=remarks,
+        versions=rows,
+        visible=visible((judgement.smallest_visible for judgement in judgements.values()), RED_FROM),
+        cases=cases,
+        sections=tuple(sections),
+        trend=trend,
+    )
+
+
+def status(cases: Iterable[CaseView], *, failed: bool, reasons: Sequence[str], compared: bool) -> Status:
+    """What the exit status says, in a word."""
+    if failed or any(case.state.tone is Tone.RED for case in cases):
+        return Status.RED
+    if reasons:
+        return Status.NOT_GREEN
+    return Status.GREEN if compared else Status.MEASURED
+
+
+def visible(ratios: Iterable[float | None], meaning: str) -> Visible | None:
+    """Over the cases of which it is known."""
+    known = [ratio for ratio in ratios if ratio is not None]
+    return Visible(statistics.median(known), min(known), max(known), meaning) if known else None
+
+
+def _case(result: CaseResult, name: str, judgement: Judgement | None, baseline: SideView | None) -> CaseView:
+    now = (side("this run", result.samples),) if result.samples else ()
+    if judgement is None:
+        reason = "" if result.failure is None else result.failure.message
+        return case_view(result.spec, name, of_result(result), reason, sides=now)
+    state = of_verdict(judgement.verdict)
+    metrics = (MetricView(TIME_PER_STEP, state, judgement.change, judgement.smallest_visible),)
+    sides = (baseline, *now) if baseline and now else now
+    return case_view(
+        result.spec, name, state, judgement.reason, metrics=metrics, sides=sides, informs=judgement.informs
+    )
+
+
+def _baseline(comparison: Comparison | None, key: str) -> SideView | None:
+    if comparison is None or key not in comparison.baseline.cases:
+        return None
+    return baseline_side(comparison.baseline.cases[key])
+
+
+def _effect(effect: Change | None) -> tuple[str, ...]:
+    line = run_effect_line(effect)
+    return (line,) if line else ()
+
+
+def _unmatched(comparison: Comparison) -> tuple[Section, ...]:
+    lists = (("In the baseline and not measured", comparison.missing), ("Without a baseline", comparison.new))
+    paragraphs = tuple(f"{what}: {', '.join(keys)}." for what, keys in lists if keys)
+    return (Section("unmatched", "Missing and new cases", paragraphs),) if paragraphs else ()
