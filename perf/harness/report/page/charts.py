@@ -5,6 +5,7 @@ Every axis has a unit, every value its interval. What is a name stays text: plot
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -19,7 +20,11 @@ MOST_ROWS = 40
 COLOURS = {Tone.RED: "var(--red)", Tone.OPEN: "var(--open)", Tone.GOOD: "var(--good)", Tone.CALM: "var(--calm)"}
 _SYMBOLS = {Tone.RED: "triangle-up", Tone.OPEN: "diamond-open", Tone.GOOD: "triangle-down", Tone.CALM: "circle"}
 _SIDE_COLOURS = ("var(--accent)", "var(--second)")
-_RATIO_TICKS = (0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0)
+#: Ticks of a ratio by the largest span (highest / lowest) that they suit; beyond the last, 1, 2 and 5 times ten.
+_RATIO_TICKS = {
+    1.7: (0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5, 1.7),
+    7.0: (0.2, 0.25, 0.33, 0.4, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +56,13 @@ def changes_chart(page: PageData) -> Chart | None:
             f"{as_text(case.key)}<br>{state.word}: {ratio(change)}, {100 * change.level:.3g} % interval"
             for _, case, change in rows
         ]
-        name = f"{state.sign} {state.word}"
-        traces.append(_dots(name, [row for row, _, _ in rows], estimates, hover, COLOURS[state.tone], state.tone))
+        traces.append(_dots(state.word, [row for row, _, _ in rows], estimates, hover, COLOURS[state.tone], state.tone))
     layout = _rows_layout([case.name for case, _ in shown], "time per step, now / baseline (1 = no change)")
     low, high = min(c.low for _, c in shown), max(c.high for _, c in shown)
-    ticks = [tick for tick in _RATIO_TICKS if low / 1.3 <= tick <= high * 1.3]
-    layout["xaxis"] |= {"type": "log", "tickvals": ticks, "ticktext": [f"×{tick:g}" for tick in ticks]}
+    low, high = min(low, 1.0), max(high, 1.0)  # no change is always in sight
+    suited = next((ticks for span, ticks in _RATIO_TICKS.items() if high / low <= span), None)
+    ticks = [tick for tick in suited if low / 1.1 <= tick <= high * 1.1] if suited else _ticks(low, high)
+    layout["xaxis"] |= _log_axis(low, high, ticks, "×")
     layout["shapes"] = [_line_at(1.0)]
     levels = sorted({f"{100 * change.level:.3g} %" for _, change in shown})
     return Chart(
@@ -89,9 +95,9 @@ def memory_chart(page: PageData) -> Chart | None:
         "Peak host memory",
         lambda side: side.bytes_peak,
         1 / 2**20,
-        "peak host memory over what was resident before (MiB)",
+        "peak host memory (MiB)",
         lambda estimate: f"{mebibytes(estimate)} MiB",
-        "Bars: the range over processes.",
+        "Over what was resident before the case was opened. Bars: the range over processes.",
     )
 
 
@@ -158,6 +164,7 @@ def _sides_chart(
     shown = sorted(known, key=lambda item: item[1].value)[-MOST_ROWS:]
     sides = [side.name for side in max((case.sides for case, _ in shown), key=len)]
     traces = []
+    drawn: list[Estimate] = []
     for place, name in enumerate(sides):
         rows, estimates, hover = [], [], []
         for row, (case, _) in enumerate(shown):
@@ -167,11 +174,31 @@ def _sides_chart(
                     rows.append(row + (0.18 if len(sides) > 1 and place == 0 else 0.0))
                     estimates.append(_scaled(estimate, scale))
                     hover.append(f"{as_text(case.key)}<br>{name}: {words(estimate)}")
+        drawn += estimates
         tone = Tone.OPEN if place < len(sides) - 1 else Tone.CALM
         traces.append(_dots(name, rows, estimates, hover, _SIDE_COLOURS[place < len(sides) - 1], tone))
     layout = _rows_layout([case.name for case, _ in shown], axis)
-    layout["xaxis"] |= {"type": "log", "title": {"text": f"{axis}, log scale"}, "dtick": "D2"}
+    ends = [end for estimate in drawn for end in (estimate.low, estimate.value, estimate.high) if end is not None]
+    ticks = _ticks(min(ends), max(ends))
+    layout["xaxis"] |= {"title": {"text": f"{axis}, log scale"}, **_log_axis(min(ends), max(ends), ticks)}
     return Chart(id, title, _figure(traces, layout), f"{bars}{_left_out(len(known), 'that take the most')}")
+
+
+def _log_axis(low: float, high: float, ticks: Sequence[float], sign: str = "") -> dict[str, Any]:
+    """From ``low`` to ``high`` and to the ticks around them, with some room at both ends."""
+    first, last = math.log10(min(low, *ticks)), math.log10(max(high, *ticks))
+    room = 0.04 * (last - first) + 0.005
+    text = [f"{sign}{tick:g}" for tick in ticks]
+    return {"type": "log", "range": [first - room, last + room], "tickvals": list(ticks), "ticktext": text}
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """1, 2, 5, 10 ... from the last of them below ``low`` to the first above ``high``."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    ticks = [digit * 10.0**power for power in range(first, last + 1) for digit in (1, 2, 5)]
+    begin = max(place for place, tick in enumerate(ticks) if tick <= low)
+    end = min(place for place, tick in enumerate(ticks) if tick >= high)
+    return ticks[begin : end + 1]
 
 
 def _scaled(estimate: Estimate, scale: float) -> Estimate:

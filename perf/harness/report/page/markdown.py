@@ -44,7 +44,7 @@ def text(value: str) -> str:
 
 
 def _rows(case: CaseView) -> list[str]:
-    metrics = [metric for metric in case.metrics if metric.state.tone is Tone.RED]
+    metrics = [metric for metric in case.metrics if metric.state.tone is Tone.RED and metric.change is not None]
     if not metrics:
         return [f"| {text(case.key)} | {case.state.sign} {case.state.word} | | |"]
     return [

@@ -72,11 +72,11 @@
     const data = sides.map((side, place) => ({
       type: "box", name: plain(side.name), boxpoints: "all", jitter: 0.6, pointpos: 0, line: { width: 1 },
       marker: { size: 3, opacity: 0.55, color: place === sides.length - 1 ? "var(--accent)" : "var(--second)" },
-      x: side.rounds.flatMap(([process, values]) => values.map(() => `${plain(side.name)}, process ${process}`)),
+      x: side.rounds.flatMap(([process, values]) => values.map(() => `${plain(side.name)} ${process}`)),
       y: side.rounds.flatMap(([, values]) => values.map((seconds) => seconds / scale)),
     }));
     return { data, title: `Every timed round (${count}); a box is one process: median and quartiles`,
-      layout: layout("process", `time per step (${unit})`, 320, { showlegend: sides.length > 1 }) };
+      layout: layout("process of each side", `time per step (${unit})`, 320, { showlegend: sides.length > 1 }) };
   };
 
   const pairs = (metric) => {
