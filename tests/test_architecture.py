@@ -38,6 +38,8 @@ RULES = (
     *(Forbidden("perf", framework) for framework in ("tensorflow", "keras", "tf_keras", "jax", "torch")),
     # Takes 1.2 s to import, so it is imported where it is used.
     Forbidden("perf", "scipy", only_at_import_time=True),
+    # Needed by those who ask for a report only.
+    *(Forbidden("perf", needed, only_at_import_time=True) for needed in ("jinja2", "markupsafe", "plotly")),
     # Records know nobody; what is stored does not depend on how it is judged or shown.
     Forbidden("perf.harness.records", "perf"),
     Forbidden("perf.harness.stats", "perf.harness.report"),
@@ -77,6 +79,7 @@ def test_the_tree_has_no_import_cycle() -> None:
         ("lstm_models.models", "class A:\n    import tensorflow"),
         ("perf.harness.machine", "def f():\n    import tensorflow"),
         ("perf.harness.stats", "import scipy.stats"),
+        ("perf.harness.report.page.charts", "import plotly.graph_objects as go"),
         ("perf.harness.records", "from . import machine"),
         ("perf.harness.verdict", "from .report import results"),
         ("lstm_models.case", "from lstm_models.models import build"),
@@ -111,7 +114,7 @@ def test_collecting_imports_no_framework() -> None:
     code = (
         "import sys, pytest\n"
         "status = pytest.main(['perf', '--collect-only', '-q', '-p', 'no:cacheprovider'])\n"
-        "heavy = sorted({'tensorflow', 'keras', 'scipy.stats'} & set(sys.modules))\n"
+        "heavy = sorted({'tensorflow', 'keras', 'scipy.stats', 'plotly', 'jinja2'} & set(sys.modules))\n"
         "print('STATUS', int(status), 'HEAVY', heavy)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)

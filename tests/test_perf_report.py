@@ -1,4 +1,4 @@
-"""``pytest perf --perf-report DIR`` and ``python -m perf report DIR RUN...`` as a user runs them; the worker is fake."""
+"""``pytest perf --perf-report DIR`` and ``python -m perf report DIR RUN...`` as a user runs them, on a fake worker."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_red_case_is_reported_as_it_was_judged(project: Project, monkeypatch: 
     assert found["status"] == "red"
     assert found["counts"]["regressed"] == 1
     red = next(case for case in found["cases"] if case["key"] == ALPHA)
-    assert red["reason"] in said(result) or " ".join(red["reason"].split()) in said(result)
+    assert " ".join(red["reason"].split()) in said(result)
     assert [name for name, _ in found["trend"]["runs"]][-1] == "this run"
     assert len(found["trend"]["cases"][ALPHA]) == 4
     assert "regressed, time per step" in step.read_text()
@@ -100,7 +100,7 @@ def test_a_report_that_cannot_be_written_leaves_the_run_and_is_not_green(project
     assert "Traceback" not in said(result)
 
 
-def test_an_interrupted_session_writes_no_report(project: Project) -> None:
+def test_a_session_that_only_collects_writes_no_report(project: Project) -> None:
     project.cases("forward/alpha")
     result = project.run("--perf-report", "report", "--collect-only")
     assert result.ret == 0, said(result)

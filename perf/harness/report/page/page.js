@@ -200,9 +200,10 @@
     document.getElementById("shown").textContent = `${count} of ${rows.length} shown`;
     document.getElementById("none").hidden = count > 0;
   };
-  form.addEventListener("input", filter);
+  ["input", "change"].forEach((kind) => form.addEventListener(kind, filter));
   form.addEventListener("reset", () => setTimeout(filter));
   form.addEventListener("submit", (event) => event.preventDefault());
+  filter(); // a browser may keep what was asked before the page was loaded again
 
   document.querySelectorAll("[data-sort]").forEach((button) => button.addEventListener("click", () => {
     const head = button.closest("th");
