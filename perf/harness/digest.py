@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -53,7 +53,7 @@ class RunDigest:
 
 @dataclass(frozen=True, slots=True)
 class Digests:
-    """Of all runs in a folder, by file name; ``read`` files had to be read themselves, the others' digest was kept."""
+    """Of the runs in a folder that were wanted, by file name; ``read`` files had to be read themselves, the others' digest was kept."""
 
     runs: Mapping[str, RunDigest]
     read: int
@@ -67,8 +67,9 @@ def digest_of(run: Run) -> RunDigest:
     return RunDigest(run.name, run.date, versions, cases)
 
 
-def digests(directory: Path) -> Digests:
-    """Reads what is new or changed in ``directory`` and brings the digest there up to date.
+def digests(directory: Path, wanted: Collection[str] | None = None) -> Digests:
+    """Reads what is new or changed in ``directory`` and brings the digest there up to date; ``wanted`` are names of
+    files, None: all.
 
     A run that cannot be read is left out, and a warning says why; so does one where the digest could not be written.
     """
@@ -83,6 +84,8 @@ def digests(directory: Path) -> Digests:
         kept = known.get(file.name)
         if kept is not None and kept[0] == stamp:
             found[file.name] = kept[1]
+        elif wanted is not None and file.name not in wanted:
+            continue
         else:
             read += 1
             try:
@@ -99,7 +102,8 @@ def digests(directory: Path) -> Digests:
             warnings.append(
                 f"{path} could not be written ({error.strerror or error}): the next report will be as slow."
             )
-    return Digests(found, read, tuple(warnings))
+    shown = {name: run for name, run in found.items() if wanted is None or name in wanted}
+    return Digests(shown, read, tuple(warnings))
 
 
 def _case(result: CaseResult, red: bool) -> CaseDigest:

@@ -47,15 +47,16 @@ def runs_of(directory: Path) -> list[Path]:
 
 
 def _digests(files: Sequence[Path]) -> tuple[dict[Path, RunDigest], list[str]]:
-    """By file. Runs in a folder of their own kind come from its digest; a single file is read as it is."""
+    """By file, from the digests of their folders; a single run is read as it is."""
     found: dict[Path, RunDigest] = {}
     warnings: list[str] = []
     if len(files) == 1:
         return {files[0]: digest_of(read_run(files[0]))}, warnings
     for folder in dict.fromkeys(file.parent for file in files):
-        known = digests(folder)
+        names = [file.name for file in files if file.parent == folder]
+        known = digests(folder, names)
         warnings += known.warnings
-        found |= {file: known.runs[file.name] for file in files if file.parent == folder and file.name in known.runs}
+        found |= {folder / name: run for name, run in known.runs.items()}
     if not found:
         raise Refusal(" ".join(warnings))
     return found, warnings

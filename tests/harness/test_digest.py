@@ -56,6 +56,13 @@ def test_only_what_is_new_is_read(folder):
     assert list(found.runs) == [path.name for path in run_files(folder)]
 
 
+def test_only_what_is_wanted_is_read_and_the_rest_is_kept(folder):
+    assert digests(folder, ["0002_night.json"]).read == 1
+    found = digests(folder, ["0003_night.json"])
+    assert (found.read, list(found.runs)) == (1, ["0003_night.json"])
+    assert digests(folder).read == 1
+
+
 def test_a_run_that_changed_is_read_again(folder):
     digests(folder)
     file = store(folder, 2, seconds=0.05)

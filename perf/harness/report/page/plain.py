@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from perf.harness.report.page import embedded
 from perf.harness.report.page.data import PageData
 
 #: Form of report.json. History:
@@ -15,8 +16,8 @@ SCHEMA = 1
 
 
 def as_plain(page: PageData) -> dict[str, Any]:
-    """Records become objects by field name, dates ISO 8601; missing is null."""
-    found = _plain(page)
+    """Records become objects by field name, dates ISO 8601; missing is null. The trend stands in columns."""
+    found = _plain(replace(page, trend=None)) | {"trend": embedded.trend(page)}
     counts = {state.word: count for state, count in page.counts.items()}
     return {"schema": SCHEMA, "counts": counts, **found}
 
