@@ -51,7 +51,8 @@ def test_a_red_case_is_reported_as_it_was_judged(project: Project, monkeypatch: 
     project.with_baseline()
     step = project.path / "step.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(step))
-    project.script(**SLOWER)
+    project.upgrade()
+    project.script(sides={"upgraded": SLOWER})
     result = project.run("--benchmark-compare", "--perf-report=report")
     assert result.ret == 1, said(result)
     found = data(project)
@@ -59,6 +60,13 @@ def test_a_red_case_is_reported_as_it_was_judged(project: Project, monkeypatch: 
     assert found["counts"]["regressed"] == 1
     red = next(case for case in found["cases"] if case["key"] == ALPHA)
     assert " ".join(red["reason"].split()) in said(result)
+    assert [metric["metric"] for metric in red["metrics"]] == [
+        "time per step, side by side",
+        "time per step, stored numbers",
+    ]
+    assert len(red["metrics"][0]["ratios"]) >= 10
+    (decided,) = [section for section in found["sections"] if section["id"] == "decided"]
+    assert "1 measured side by side" in decided["paragraphs"][0]
     assert [name for name, _ in found["trend"]["runs"]][-1] == "this run"
     assert found["trend"]["cases"][ALPHA]["run"] == [0, 1, 2, 3]
     assert "regressed, time per step" in step.read_text()

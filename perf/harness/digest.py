@@ -53,7 +53,8 @@ class RunDigest:
 
 @dataclass(frozen=True, slots=True)
 class Digests:
-    """Of the runs in a folder that were wanted, by file name; ``read`` files had to be read themselves, the others' digest was kept."""
+    """Of the runs in a folder that were wanted, by file name. ``read`` files had to be read themselves; of the others
+    the digest was kept."""
 
     runs: Mapping[str, RunDigest]
     read: int
@@ -89,8 +90,7 @@ def digests(directory: Path, wanted: Collection[str] | None = None) -> Digests:
         else:
             read += 1
             try:
-                # Rounded as it will be read back, so that the first page from a run is like every later one.
-                found[file.name] = _rounded(digest_of(read_run(file)))
+                found[file.name] = digest_of(read_run(file))
             except Refusal as refusal:
                 warnings.append(f"left out of the history: {refusal}")
                 continue
@@ -109,7 +109,9 @@ def digests(directory: Path, wanted: Collection[str] | None = None) -> Digests:
 def _case(result: CaseResult, red: bool) -> CaseDigest:
     over = interval_over_processes([sample.seconds_per_step for sample in result.samples])
     kernels = dict.fromkeys(sample.facts.kernel for sample in result.samples)
-    return CaseDigest(over.value, over.low, over.high, " ".join(kernels), result.spec.hash, red)
+    # Rounded here already, so that a page from the runs is like every later one from their digest.
+    low, high = (None if end is None else _short(end) for end in (over.low, over.high))
+    return CaseDigest(_short(over.value), low, high, " ".join(kernels), result.spec.hash, red)
 
 
 def _stamp(file: Path) -> tuple[int, int]:
@@ -175,21 +177,6 @@ def _decode(entry: Mapping[str, Any], works: Sequence[tuple[str, str]]) -> RunDi
         key, hash_ = works[work]
         cases[key] = CaseDigest(seconds, low, high, kernel, hash_, red)
     return RunDigest(entry["name"], datetime.fromisoformat(entry["date"]), entry["versions"], cases)
-
-
-def _rounded(run: RunDigest) -> RunDigest:
-    cases = {
-        key: CaseDigest(
-            _short(case.seconds_per_step),
-            None if case.seconds_low is None else _short(case.seconds_low),
-            None if case.seconds_high is None else _short(case.seconds_high),
-            case.kernel,
-            case.hash,
-            case.red,
-        )
-        for key, case in run.cases.items()
-    }
-    return RunDigest(run.name, run.date, run.versions, cases)
 
 
 def _short(seconds: float) -> float:

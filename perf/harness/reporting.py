@@ -10,7 +10,7 @@ from perf.harness.records import Run
 from perf.harness.report.page import write
 from perf.harness.report.page.data import Head, PageData, Section, Trend
 from perf.harness.report.page.paired_page import from_paired
-from perf.harness.report.page.selection_page import compared_kernels
+from perf.harness.report.page.selection_page import compared_kernels, stored_kernels
 from perf.harness.report.page.session_page import from_session
 from perf.harness.report.page.trend import trend
 from perf.harness.session import Session
@@ -55,8 +55,10 @@ def page_of(session: Session, *, failed: bool) -> PageData:
         environments,
         session.prepared.machine,
         session.comparison,
+        decision=session.decision,
         reasons_not_green=reasons,
         failed=failed,
+        sections=stored_kernels(session.selection),
         trend=_trend(session),
     )
 

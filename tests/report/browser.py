@@ -1,25 +1,18 @@
-"""One headless Chromium for all tests of the page."""
+"""What the tests of the page do with a browser."""
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
-_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-_MISSING = "needs Chromium and its driver: apt-get install chromium chromium-driver"
-
 
 class Browser:
-    """What the tests do with a page."""
+    """A driven browser with one page in it."""
 
     def __init__(self, driver: webdriver.Chrome) -> None:
         self.driver = driver
@@ -57,22 +50,3 @@ class Browser:
         """Sets media features, such as ``prefers_color_scheme="dark"``."""
         pairs = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": pairs})
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Skipped where there is no Chromium, except in CI: there it has to be."""
-    binary = next((path for name in _BROWSERS if (path := shutil.which(name))), None)
-    chromedriver = shutil.which("chromedriver")
-    if binary is None or chromedriver is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(_MISSING)
-    options = webdriver.ChromeOptions()
-    options.binary_location = binary
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1400,1000"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(chromedriver))
-    try:
-        yield Browser(driver)
-    finally:
-        driver.quit()

@@ -8,8 +8,9 @@ from itertools import pairwise
 import pytest
 
 from perf.harness.records import Change
-from perf.harness.report.page import charts
-from perf.harness.report.page.data import CurvePoint, ExpectationView, State, Tone
+from perf.harness.report.page import charts, plot
+from perf.harness.report.page.case_data import State, Tone
+from perf.harness.report.page.data import CurvePoint, ExpectationView
 from tests.harness import makers
 from tests.harness.paired_makers import around, paired
 from tests.report.pages import HOSTILE, mixed_results, paired_page, session_page
@@ -22,7 +23,7 @@ def expectation(**changes):
     )
     fields = {
         "id": "xla-first", "claim": "xla beats loop below batch 16", "state": State("holds", "=", Tone.CALM),
-        "message": "", "reason": "", "source": "", "quantity": "time per step", "axis": "batch", "first": "xla",
+        "found": "", "reason": "", "source": "", "quantity": "time per step", "axis": "batch", "first": "xla",
         "second": "<b>loop</b>", "at": 16, "points": points, "crossing": (10.0, 1.0, None),
     }  # fmt: skip
     return ExpectationView(**{**fields, **changes})
@@ -68,7 +69,7 @@ def test_of_many_cases_the_worst_are_drawn_and_the_rest_is_said():
     page = session_page([makers.result(0.01 * (1 + n / 100), n) for n in range(70)], compared=False)
     chart = charts.times_chart(page)
     assert len(chart.figure["data"][0]["x"]) == charts.MOST_ROWS
-    assert "40 of 70 cases" in chart.note
+    assert "30 of 70 cases" in chart.note
     assert max(chart.figure["data"][0]["x"]) == pytest.approx(16.9)
 
 
@@ -93,7 +94,13 @@ def test_a_curve_has_its_band_its_level_and_where_it_crosses():
 
 @pytest.mark.parametrize(("low", "high"), [(0.9, 1.1), (1.0, 1.0), (0.03, 700.0), (5.0, 5.0), (1e-5, 2e-5)])
 def test_ticks_hold_the_values_between_them(low, high):
-    ticks = charts._ticks(low, high)
+    ticks = plot.decade_ticks(low, high)
     assert ticks[0] <= low
     assert ticks[-1] >= high
     assert all(2 <= after / before <= 2.5000001 for before, after in pairwise(ticks))
+
+
+def test_no_memory_at_all_still_has_a_place_on_a_log_scale():
+    chart = charts.memory_chart(session_page([makers.result([0.01, 0.011], bytes_peak=0)], compared=False))
+    assert chart.figure["data"][0]["x"] == [4096 / 2**20]
+    assert charts.memory_chart(session_page([makers.result(0.01, bytes_peak=None)], compared=False)) is None

@@ -9,7 +9,8 @@ import pytest
 from perf.harness.fastest import fastest
 from perf.harness.records import Verdict
 from perf.harness.report.page import sections, versions
-from perf.harness.report.page.data import Status, Tone
+from perf.harness.report.page.case_data import Tone
+from perf.harness.report.page.data import Status
 from perf.harness.report.page.history_page import from_run
 from perf.harness.report.page.states import of_verdict
 from perf.harness.stats import Estimate
@@ -132,8 +133,8 @@ def test_a_trend_marks_upgrades_and_promotions():
     (promotion,) = found.promotions[makers.key()]
     assert promotion.runs == tuple(run.name for run in RUNS[:3])
     points = found.cases[makers.key()]
-    assert [point.run for point in points] == [0, 1, 2, 3, 4]
-    assert points[0].seconds_per_step.low < points[0].seconds_per_step.value < points[0].seconds_per_step.high
+    assert [run for run, _ in points] == [0, 1, 2, 3, 4]
+    assert points[0][1].seconds_low < points[0][1].seconds_per_step < points[0][1].seconds_high
 
 
 def test_the_fastest_is_named_only_where_it_is_told_apart():

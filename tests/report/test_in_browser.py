@@ -13,7 +13,7 @@ from perf.harness.report.page.history_page import from_run
 from perf.harness.report.page.write import write
 from tests.harness import makers
 from tests.harness.paired_makers import around, paired
-from tests.report.browser import Browser, browser  # noqa: F401
+from tests.report.browser import Browser
 from tests.report.pages import HOSTILE, RUNS, history, hostile, mixed_results, paired_page, session_page
 from tests.report.test_charts import expectation
 
@@ -47,7 +47,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("kind", PAGES)
 def test_it_loads_without_an_error_and_without_the_network(
-    browser: Browser,  # noqa: F811
+    browser: Browser,
     pages: dict[str, Path],
     kind: str,
 ) -> None:
@@ -60,7 +60,7 @@ def test_it_loads_without_an_error_and_without_the_network(
 
 @pytest.mark.parametrize("kind", ["compared", "alone", "paired", "stored", "one process"])
 def test_every_chart_is_drawn_when_it_comes_into_sight(
-    browser: Browser,  # noqa: F811
+    browser: Browser,
     pages: dict[str, Path],
     kind: str,
 ) -> None:
@@ -79,7 +79,7 @@ def test_every_chart_is_drawn_when_it_comes_into_sight(
         assert browser.script("arguments[0].querySelector('.xtitle').textContent", chart)
 
 
-def test_a_hostile_name_stays_text(browser: Browser, pages: dict[str, Path]) -> None:  # noqa: F811
+def test_a_hostile_name_stays_text(browser: Browser, pages: dict[str, Path]) -> None:
     browser.open(pages["compared"])
     row = next(row for row in browser.all("tr.case") if HOSTILE in (row.get_attribute("data-key") or ""))
     assert HOSTILE in row.text
@@ -95,7 +95,7 @@ def test_a_hostile_name_stays_text(browser: Browser, pages: dict[str, Path]) -> 
     assert ours == ["figures", "details", "trend", "code", "code"]
 
 
-def test_search_and_filters_leave_what_fits(browser: Browser, pages: dict[str, Path]) -> None:  # noqa: F811
+def test_search_and_filters_leave_what_fits(browser: Browser, pages: dict[str, Path]) -> None:
     browser.open(pages["compared"])
     everything = browser.shown()
     assert len(everything) == 5
@@ -115,7 +115,7 @@ def test_search_and_filters_leave_what_fits(browser: Browser, pages: dict[str, P
     assert browser.shown() == ["forward w0-b32 loop"]
 
 
-def test_a_click_sorts_and_what_is_missing_stays_last(browser: Browser, pages: dict[str, Path]) -> None:  # noqa: F811
+def test_a_click_sorts_and_what_is_missing_stays_last(browser: Browser, pages: dict[str, Path]) -> None:
     browser.open(pages["compared"])
     button = browser.one("[data-sort=ratio]")
     button.click()
@@ -130,7 +130,7 @@ def test_a_click_sorts_and_what_is_missing_stays_last(browser: Browser, pages: d
     ("stored", ["Every timed round (9)", "History"]),
 ])  # fmt: skip
 def test_a_case_opens_with_its_rounds_its_history_and_its_reason(
-    browser: Browser,  # noqa: F811
+    browser: Browser,
     pages: dict[str, Path],
     kind: str,
     titles: list[str],
@@ -150,7 +150,7 @@ def test_a_case_opens_with_its_rounds_its_history_and_its_reason(
     assert browser.all("tr.detail") == []
 
 
-def test_light_and_dark_are_followed_by_page_and_charts(browser: Browser, pages: dict[str, Path]) -> None:  # noqa: F811
+def test_light_and_dark_are_followed_by_page_and_charts(browser: Browser, pages: dict[str, Path]) -> None:
     seen = []
     try:
         for scheme in ("light", "dark"):
@@ -168,7 +168,7 @@ def test_light_and_dark_are_followed_by_page_and_charts(browser: Browser, pages:
 
 
 @pytest.mark.parametrize("width", [390, 800, 1400])
-def test_the_page_scrolls_one_way_only(browser: Browser, pages: dict[str, Path], width: int) -> None:  # noqa: F811
+def test_the_page_scrolls_one_way_only(browser: Browser, pages: dict[str, Path], width: int) -> None:
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     try:

@@ -10,6 +10,7 @@ import pytest
 
 from perf.harness.errors import Refusal
 from perf.harness.report.page import write
+from perf.harness.report.page.embedded import trend
 from perf.harness.report.page.render import render
 from tests.report.pages import HOSTILE, history, mixed_results, session_page
 
@@ -59,7 +60,8 @@ def test_the_page_asks_the_network_for_nothing():
 
 
 def test_no_name_becomes_markup_anywhere():
-    page = render(session_page(mixed_results(), trend=history()))
+    page = session_page(mixed_results(), trend=history())
+    page = render(page, trend(page))
     assert HOSTILE not in page
     assert "&lt;script&gt;document.title" in page
     assert r"\u003cscript\u003edocument.title" in page

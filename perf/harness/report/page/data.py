@@ -11,8 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from perf.harness.digest import CaseDigest
 from perf.harness.records import Change
-from perf.harness.stats import Estimate
+from perf.harness.report.page.case_data import CaseView, State, Tone
+
+#: The word of an expectation that cannot be checked on this host; these are shown apart.
+SKIPPED = "skipped"
 
 
 class Status(StrEnum):
@@ -22,24 +26,6 @@ class Status(StrEnum):
     RED = "red"
     NOT_GREEN = "not green"
     MEASURED = "measured"
-
-
-class Tone(StrEnum):
-    """How a state is painted. Never alone: its word and its sign stand beside it."""
-
-    RED = "red"
-    OPEN = "open"  # undecided, or to be looked at
-    GOOD = "good"
-    CALM = "calm"
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """A verdict, or what else became of a case: ``▲ regressed``."""
-
-    word: str
-    sign: str
-    tone: Tone
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,85 +65,6 @@ class Visible:
 
 
 @dataclass(frozen=True, slots=True)
-class ProcessRounds:
-    """Seconds per step of every round that one process timed."""
-
-    process: int
-    seconds_per_step: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SideView:
-    """What was measured of a case on one side.
-
-    Estimates are medians with their 95 % interval over ``replicates`` (processes, or runs of a baseline); that of
-    ``bytes_peak`` is the range. ``percentiles`` are of single calls.
-    """
-
-    name: str
-    replicates: str
-    kernels: tuple[str, ...]
-    seconds_per_step: Estimate
-    first_call_seconds: Estimate
-    bytes_peak: Estimate | None
-    percentiles: Mapping[int, Estimate]
-    processes: tuple[ProcessRounds, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MetricView:
-    """What was decided of one metric; ``ratios`` are those of the pairs that decided, where it was paired."""
-
-    metric: str
-    state: State
-    change: Change | None
-    smallest_visible: float | None
-    ratios: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CaseView:
-    """One case. ``name`` is short, among these cases; ``sides`` end with what was measured now."""
-
-    key: str
-    name: str
-    path: str
-    workload: str
-    batch: int
-    device: str
-    kernel: str
-    precision: str
-    state: State
-    reason: str
-    metrics: tuple[MetricView, ...]
-    sides: tuple[SideView, ...]
-    informs: tuple[str, ...] = ()
-
-    @property
-    def step(self) -> MetricView | None:
-        """What was decided of the time per step."""
-        return self.metrics[0] if self.metrics else None
-
-    @property
-    def now(self) -> SideView | None:
-        return self.sides[-1] if self.sides else None
-
-
-@dataclass(frozen=True, slots=True)
-class TrendPoint:
-    """One case in one stored run: seconds per step with the 95 % interval over processes.
-
-    ``run`` is the run's place in :attr:`Trend.runs`; ``hash`` differs where the case was other work.
-    """
-
-    run: int
-    seconds_per_step: Estimate
-    kernel: str
-    hash: str
-    red: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Promotion:
     """When a case entered the baseline, from which runs, and why."""
 
@@ -168,11 +75,15 @@ class Promotion:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Stored runs over time, oldest first. ``steps``: device -> place of a run -> versions that are new in it."""
+    """Stored runs over time, oldest first.
+
+    ``steps``: device -> place of a run -> versions that are new in it. ``cases``: case key -> each run that measured
+    it, as its place in ``runs`` and what it found.
+    """
 
     runs: tuple[tuple[str, datetime], ...]
     steps: Mapping[str, Mapping[int, str]]
-    cases: Mapping[str, tuple[TrendPoint, ...]]
+    cases: Mapping[str, tuple[tuple[int, CaseDigest], ...]]
     promotions: Mapping[str, tuple[Promotion, ...]]
 
 
@@ -197,13 +108,13 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class ExpectationView:
-    """What should beat what, and what was found. ``crossing`` is estimate, low and high in the unit of ``axis``, each
-    None where it is open; None altogether where none was looked for."""
+    """What should beat what, and what was ``found`` in words. ``crossing`` is estimate, low and high in the unit of
+    ``axis``, each None where it is open; None altogether where none was looked for."""
 
     id: str
     claim: str
     state: State
-    message: str
+    found: str
     reason: str
     source: str
     quantity: str

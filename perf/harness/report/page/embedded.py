@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
+from perf.harness.digest import CaseDigest
 from perf.harness.numbers import ratio, seconds
-from perf.harness.report.page.data import CaseView, MetricView, PageData, Promotion, SideView, Trend, TrendPoint
+from perf.harness.report.page.case_data import CaseView, MetricView, SideView
+from perf.harness.report.page.data import PageData, Promotion, Trend
 
 _DIGITS = 4  # more than a screen can show
 
@@ -63,20 +66,21 @@ def _side(side: SideView) -> dict[str, Any]:
     }
 
 
-def _columns(points: tuple[TrendPoint, ...]) -> dict[str, Any]:
+def _columns(points: Sequence[tuple[int, CaseDigest]]) -> dict[str, Any]:
     """Runs, values and interval ends as columns; ``red`` holds places in them, ``work`` where it is another than
     before, ``kernel`` where another ran."""
-    previous = [None, *points[:-1]]
-    changes = [(place, point, before) for place, (point, before) in enumerate(zip(points, previous, strict=True))]
+    found = [case for _, case in points]
+    steps = list(enumerate(pairwise(found), 1))
     return {
-        "run": [point.run for point in points],
-        "value": _short(point.seconds_per_step.value for point in points),
-        "low": _short(point.seconds_per_step.low for point in points),
-        "high": _short(point.seconds_per_step.high for point in points),
-        "red": [place for place, point, _ in changes if point.red],
-        "work": [place for place, point, before in changes if before is not None and before.hash != point.hash],
+        "run": [run for run, _ in points],
+        "value": [case.seconds_per_step for case in found],
+        "low": [case.seconds_low for case in found],
+        "high": [case.seconds_high for case in found],
+        "red": [place for place, case in enumerate(found) if case.red],
+        "work": [place for place, (before, case) in steps if before.hash != case.hash],
         "kernel": [
-            [place, point.kernel] for place, point, before in changes if before is None or before.kernel != point.kernel
+            [0, found[0].kernel],
+            *([place, case.kernel] for place, (before, case) in steps if before.kernel != case.kernel),
         ],
     }
 

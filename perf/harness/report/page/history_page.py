@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from perf.harness.numbers import counted
 from perf.harness.records import Run
 from perf.harness.report.page import versions
-from perf.harness.report.page.data import CaseView, Head, PageData, Status, Tone, Trend
+from perf.harness.report.page.case_data import CaseView, Tone
+from perf.harness.report.page.data import Head, PageData, Status, Trend
+from perf.harness.report.page.selection_page import kernels
 from perf.harness.report.page.sides import case_view, side
 from perf.harness.report.page.states import WAS_RED, of_result
 from perf.harness.report.short_names import short_names
@@ -27,6 +29,7 @@ def from_run(run: Run, trend: Trend | None, warnings: Sequence[str] = ()) -> Pag
         versions=versions.alone(run.environments.values()),
         visible=None,
         cases=cases,
+        sections=() if run.selection is None else (kernels(run.selection),),
         trend=trend,
     )
 

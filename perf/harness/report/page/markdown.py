@@ -6,7 +6,8 @@ import html
 import re
 
 from perf.harness.numbers import ratio
-from perf.harness.report.page.data import CaseView, PageData, Status, Tone, VersionRow
+from perf.harness.report.page.case_data import CaseView, Tone
+from perf.harness.report.page.data import PageData, Status, VersionRow
 from perf.harness.report.page.sections import visible_text
 
 #: Red cases and expectations that are listed; of more, the rest is counted.

@@ -11,7 +11,8 @@ from perf.harness.paired_records import BASELINE, CANDIDATE, SIDES, PairedResult
 from perf.harness.paired_session import PairedOutcome
 from perf.harness.report.layout import names
 from perf.harness.report.page import versions
-from perf.harness.report.page.data import CaseView, Head, MetricView, PageData, Section
+from perf.harness.report.page.case_data import CaseView, MetricView
+from perf.harness.report.page.data import Head, PageData, Section
 from perf.harness.report.page.session_page import status, visible
 from perf.harness.report.page.sides import case_view, side
 from perf.harness.report.page.states import of_verdict

@@ -7,7 +7,6 @@ from dataclasses import fields, is_dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from perf.harness.report.page import embedded
 from perf.harness.report.page.data import PageData
 
 #: Form of report.json. History:
@@ -15,9 +14,9 @@ from perf.harness.report.page.data import PageData
 SCHEMA = 1
 
 
-def as_plain(page: PageData) -> dict[str, Any]:
-    """Records become objects by field name, dates ISO 8601; missing is null. The trend stands in columns."""
-    found = _plain(replace(page, trend=None)) | {"trend": embedded.trend(page)}
+def as_plain(page: PageData, trend: Any = None) -> dict[str, Any]:
+    """Records become objects by field name, dates ISO 8601; missing is null. ``trend`` is put in as it is."""
+    found = _plain(replace(page, trend=None)) | {"trend": trend}
     counts = {state.word: count for state, count in page.counts.items()}
     return {"schema": SCHEMA, "counts": counts, **found}
 

@@ -7,15 +7,19 @@ from typing import Any
 
 from perf.harness.numbers import ratio, seconds
 from perf.harness.report.page import charts, embedded, sections
+from perf.harness.report.page.case_data import CaseView
 from perf.harness.report.page.charts import Chart
-from perf.harness.report.page.data import CaseView, PageData, VersionRow
+from perf.harness.report.page.data import SKIPPED, PageData, VersionRow
 
 #: Versions that the first screen names in any case; the others where they differ.
 _ALWAYS_SHOWN = ("python", "tensorflow", "keras")
 
 
-def render(page: PageData) -> str:
-    """The whole page as text. Everything that is a name or a message is escaped, also inside the embedded JSON."""
+def render(page: PageData, trend: Any = None) -> str:
+    """The whole page as text, with ``trend`` as :func:`perf.harness.report.page.embedded.trend` makes it.
+
+    Everything that is a name or a message is escaped, also inside the embedded JSON.
+    """
     import jinja2
     from plotly.offline import get_plotlyjs
 
@@ -35,6 +39,9 @@ def render(page: PageData) -> str:
         first_chart=first,
         once_charts=once,
         curves=curves,
+        curve_table=sections.curve_table,
+        checked=[expectation for expectation in page.expectations if expectation.state.word != SKIPPED],
+        skipped=[expectation for expectation in page.expectations if expectation.state.word == SKIPPED],
         which=sections.which_table(page.cases),
         once=sections.once_table(page.cases),
         calls=sections.calls_table(page.cases),
@@ -48,7 +55,7 @@ def render(page: PageData) -> str:
         filters=_filters(page),
         figures=_figures(drawn),
         details=embedded.case_details(page),
-        trend=embedded.trend(page),
+        trend=trend,
         css=_markup(_asset("page.css")),
         script=_markup(_asset("page.js")),
         plotly=_markup(get_plotlyjs()),

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 
 from perf.harness.fastest import fastest
 from perf.harness.numbers import mebibytes, ratio, seconds
-from perf.harness.report.page.data import CaseView, MetricView, PageData, SideView, Table
+from perf.harness.paired_evidence import Metric
+from perf.harness.report.page.case_data import CaseView, MetricView, SideView
+from perf.harness.report.page.data import ExpectationView, PageData, Table
 from perf.harness.stats import Estimate
+
+_PAID_ONCE = (Metric.FIRST_CALL, Metric.MEMORY)
 
 
 def which_table(cases: Sequence[CaseView]) -> Table | None:
@@ -41,14 +45,15 @@ def once_table(cases: Sequence[CaseView]) -> Table | None:
         return None
     sides = [side.name for side in max((case.sides for case in measured), key=len)]
     headers = ["case", *(f"first call, {name}" for name in sides), *(f"peak host MiB, {name}" for name in sides)]
-    judged = any(len(case.metrics) > 1 for case in measured)
+    others = {case.key: [metric for metric in case.metrics if metric.metric in _PAID_ONCE] for case in measured}
+    judged = any(others.values())
     rows = []
     for case in measured:
         by_name = {side.name: side for side in case.sides}
         row = [case.name]
         row += [seconds(by_name[name].first_call_seconds) if name in by_name else "" for name in sides]
         row += [memory(by_name[name]) if name in by_name else "" for name in sides]
-        rows.append((*row, "; ".join(metric_text(metric) for metric in case.metrics[1:])) if judged else tuple(row))
+        rows.append((*row, "; ".join(metric_text(metric) for metric in others[case.key])) if judged else tuple(row))
     return Table(
         (*headers, "judged") if judged else tuple(headers),
         tuple(rows),
@@ -73,6 +78,19 @@ def calls_table(cases: Sequence[CaseView]) -> Table | None:
     )
 
 
+def curve_table(expectation: ExpectationView) -> Table | None:
+    """Both contenders and their ratio by size; None where nothing was measured."""
+    if not expectation.points:
+        return None
+    words = _mebibytes if expectation.quantity == Metric.MEMORY else seconds
+    rows = tuple(
+        (str(point.size), words(point.first), words(point.second), ratio(point.change)) for point in expectation.points
+    )
+    level = f"{100 * expectation.points[0].change.level:.3g} %"
+    first, second = expectation.first, expectation.second
+    return Table((expectation.axis, first, second, f"{first} / {second}, {level}"), rows)
+
+
 def metric_text(metric: MetricView) -> str:
     """``first call regressed, 1.52 (1.31–1.77)``."""
     change = "" if metric.change is None else f", {ratio(metric.change)}, {100 * metric.change.level:.3g} %"
@@ -95,6 +113,10 @@ def visible_text(page: PageData) -> str:
         return ""
     v = page.visible
     return f"×{v.median:.2f} (median over cases; {v.least:.2f} to {v.most:.2f})"
+
+
+def _mebibytes(value: float) -> str:
+    return f"{mebibytes(Estimate(value, None, None))} MiB"
 
 
 def _way(case: CaseView, side: SideView) -> str:

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Sequence
 
 from perf.harness.records import BaselineCase, CaseSpec, Sample
-from perf.harness.report.page.data import CaseView, MetricView, ProcessRounds, SideView, State
+from perf.harness.report.page.case_data import CaseView, MetricView, ProcessRounds, SideView, State
 from perf.harness.stats import Estimate, interval_over_processes, mean_and_half_width
 
 PERCENTILES = (50, 95, 99)

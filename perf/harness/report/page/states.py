@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perf.harness.records import CaseResult, Verdict
-from perf.harness.report.page.data import State, Tone
+from perf.harness.report.page.case_data import State, Tone
 
 _SIGNS = {
     Verdict.REGRESSED: "▲",
@@ -35,3 +35,5 @@ def of_result(result: CaseResult) -> State:
 
 #: Of a stored run whose test failed; which verdict it was is not stored, its reason is.
 WAS_RED = State("red when stored", "▲", Tone.RED)
+#: What stored numbers said of a case before it was measured side by side.
+SUSPECTED = State("suspected", "?", Tone.OPEN)

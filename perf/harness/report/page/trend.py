@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from perf.harness.digest import CaseDigest, RunDigest
 from perf.harness.message import differing
 from perf.harness.records import Baseline
-from perf.harness.report.page.data import Promotion, Trend, TrendPoint
-from perf.harness.stats import Estimate
+from perf.harness.report.page.data import Promotion, Trend
 
 
 def trend(digests: Iterable[RunDigest], baseline: Baseline | None) -> Trend | None:
@@ -16,10 +15,10 @@ def trend(digests: Iterable[RunDigest], baseline: Baseline | None) -> Trend | No
     runs = sorted(digests, key=lambda run: (run.date, run.name))
     if len(runs) < 2:
         return None
-    cases: dict[str, list[TrendPoint]] = {}
+    cases: dict[str, list[tuple[int, CaseDigest]]] = {}
     for place, run in enumerate(runs):
         for key, case in run.cases.items():
-            cases.setdefault(key, []).append(_point(place, case))
+            cases.setdefault(key, []).append((place, case))
     return Trend(
         runs=tuple((run.name, run.date) for run in runs),
         steps=_steps(runs),
@@ -29,11 +28,6 @@ def trend(digests: Iterable[RunDigest], baseline: Baseline | None) -> Trend | No
             for key, case in (baseline.cases if baseline else {}).items()
         },
     )
-
-
-def _point(place: int, case: CaseDigest) -> TrendPoint:
-    estimate = Estimate(case.seconds_per_step, case.seconds_low, case.seconds_high)
-    return TrendPoint(place, estimate, case.kernel, case.hash, case.red)
 
 
 def _steps(runs: Sequence[RunDigest]) -> dict[str, dict[int, str]]:

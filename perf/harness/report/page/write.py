@@ -33,16 +33,18 @@ def write(folder: Path, page: PageData, environ: Mapping[str, str] = os.environ)
 
     Returns the page's path. Raises ``OSError`` where a file cannot be written; what stood there stays then.
     """
+    from perf.harness.report.page.embedded import trend
     from perf.harness.report.page.markdown import summary
     from perf.harness.report.page.plain import as_plain
     from perf.harness.report.page.render import render
 
+    history = trend(page)  # for hundreds of runs most of the work, so once for both files
     index, short = folder / "index.html", summary(page)
     # In one line: indented it is written by Python, not by C, and takes longer than all the rest.
-    data = json.dumps(as_plain(page), allow_nan=False, ensure_ascii=False)
+    data = json.dumps(as_plain(page, history), allow_nan=False, ensure_ascii=False)
     write_text_whole(folder / "report.json", f"{data}\n")
     write_text_whole(folder / "summary.md", short)
-    write_text_whole(index, render(page))
+    write_text_whole(index, render(page, history))
     if target := environ.get(_SUMMARY):
         with open(target, "a", encoding="utf-8") as file:
             file.write(f"{short}\n")
