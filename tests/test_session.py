@@ -158,6 +158,7 @@ def test_ctrl_c_keeps_what_was_measured_and_leaves_no_process(project: Project) 
         "perf",
         "--benchmark-save=cut",
         "--perf-seed=1",
+        "--perf-report=report",
         "-p",
         "no:cacheprovider",
     ]
@@ -174,6 +175,7 @@ def test_ctrl_c_keeps_what_was_measured_and_leaves_no_process(project: Project) 
     assert "Traceback" not in output
     assert "Interrupted" in output
     assert "journal" in output
+    assert "No report was written" in output
     (journal,) = project.path.glob(".benchmarks/*/journal/*.jsonl")
     assert journal.read_text().count("\n") >= 1
     assert project.saved == []
