@@ -54,7 +54,7 @@ def reset_device_peak(device: Device) -> Optional[int]:
 
 
 def device_peak(device: Device) -> Optional[int]:
-    """Most bytes that tensors used on the GPU since :func:`reset_device_peak`; the workspaces of cuDNN are among them."""
+    """Most bytes that tensors used on the GPU since :func:`reset_device_peak`; cuDNN's workspaces too."""
     if device is not Device.GPU:
         return None
     import tensorflow as tf

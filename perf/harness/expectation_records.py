@@ -118,6 +118,29 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True)
+class Observation:
+    """Both contenders at one size in one process: seconds per step, seconds of the first call, or bytes.
+
+    ``log_ratio`` is ln(first / second), of rounds that ran next to each other their median.
+    """
+
+    process: int
+    log_ratio: float
+    first: float
+    second: float
+    steady: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What was measured of one expectation: observations by size, and why it has none or too few."""
+
+    observations: Mapping[int, tuple[Observation, ...]]
+    failure: Failure | None = None
+    unfinished: bool = False  # the budget ended before all processes
+
+
+@dataclass(frozen=True, slots=True)
 class CurvePoint:
     """Both contenders at one size, over at least two processes (or pairs of them).
 
@@ -147,14 +170,14 @@ class Crossing:
 
 @dataclass(frozen=True, slots=True)
 class ExpectationResult:
-    """``message`` is for a person: expected, found, and for a broken one the curve as a small table.
+    """``message`` is for a person: what was expected, what was found, and of a broken one the curve as a small table.
 
-    ``crossing`` is ``None`` where none was looked for (not a crossover) or none was found on the grid.
+    ``crossing`` is ``None`` where none was looked for (not a crossover), or nothing is known of it.
     """
 
     expectation: Expectation
     state: State
-    message: str
+    message: str = ""
     curve: tuple[CurvePoint, ...] = ()
     crossing: Crossing | None = None
     failure: Failure | None = None
