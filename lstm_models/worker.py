@@ -3,8 +3,8 @@
 The harness starts a process with ``import lstm_models.worker; lstm_models.worker.serve(channel)``. Requests are
 dicts with ``op``: ``describe``, ``warm_up``, ``open``, ``run``, ``close``, ``selection``. Several cases are open at
 once where ``open``, ``run`` and ``close`` name a ``slot`` (a whole number; 0 where none is named), so that their rounds
-can take turns in one process. Replies are ``{"ok": True, ...}`` or ``{"ok": False, "stage": ..., "message": ...}``, with
-``"raised": True`` where nobody expected it. Nothing of a request ends the loop; a closed channel, ``None`` and
+can take turns in one process. Replies are ``{"ok": True, ...}`` or ``{"ok": False, "stage": ..., "message": ...}``,
+with ``"raised": True`` where nobody expected it. Nothing of a request ends the loop; a closed channel, ``None`` and
 ``SystemExit`` do.
 """
 

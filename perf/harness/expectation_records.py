@@ -55,6 +55,11 @@ class State(StrEnum):
         """The expectation's test fails."""
         return self in (State.BROKEN, State.FAILED)
 
+    @property
+    def is_stated(self) -> bool:
+        """Whether there is something that its test can say."""
+        return self not in (State.UNFINISHED, State.SKIPPED)
+
 
 @dataclass(frozen=True, slots=True)
 class Contender:

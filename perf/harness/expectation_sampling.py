@@ -16,8 +16,8 @@ from perf.harness.records import CaseSpec, Failure, Sample
 from perf.harness.replies import CaseError, Opened, Timed
 from perf.harness.sampling import Ask
 
-#: Promises are ratios of 1.1 and more: rounds are timed until they add no more than a third of a tenth.
-MARGIN = 0.10
+#: Promises are ratios, most of 1.2 and more: rounds are timed until a ratio is known to about a third of this.
+MARGIN = 0.15
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ import pytest
 from perf.harness import commandline
 from perf.harness.collecting import (  # the hooks and fixtures among them are the plugin's too
     SESSION,
+    expectation_of,
+    expected,  # noqa: F401
     group_of,
     measured,  # noqa: F401
     pytest_generate_tests,  # noqa: F401
@@ -116,7 +118,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if perf is not None:
         specs = [spec for item in session.items if (spec := spec_of(item, perf))]
         groups = [group for item in session.items if (group := group_of(item))]
-        perf.select(specs, groups, narrowed=perf.deselected > 0 or commandline.narrows(session.config, perf.folder))
+        expectations = [id for item in session.items if (id := expectation_of(item))]
+        narrowed = perf.deselected > 0 or commandline.narrows(session.config, perf.folder)
+        perf.select(specs, groups, expectations, narrowed=narrowed)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -147,7 +151,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[
     perf = session.config.stash.get(SESSION, None)
     finished = exitstatus == pytest.ExitCode.OK and not commandline.collects_only(session.config)
     # Without a selected case other tests ran (pytest . -k ...), and nobody asked for a verdict on any.
-    if perf is not None and (perf.selected or perf.groups) and finished and (reasons := perf.reasons_not_green()):
+    if perf is not None and perf.asked_for_something and finished and (reasons := perf.reasons_not_green()):
         _not_green(session, "\n".join(reasons))
     if perf is not None:
         keep_quiet_about_nothing(session.config._benchmarksession)  # type: ignore[attr-defined]

@@ -45,7 +45,9 @@ def prepare(
             f"--perf-require {options.require} with --perf-device {options.device}: the required device would not be "
             "measured. Drop one of the two."
         )
-    suite = ask_suite(SuiteRequest(options.profile, devices, options.workloads, bool(options.against)))
+    suite = ask_suite(
+        SuiteRequest(options.profile, devices, options.workloads, bool(options.against), options.expectations)
+    )
     if "gpu" in devices and not gpus:
         suite = _skip_gpu(suite, machines.why_no_gpu())
     machine = machines.fingerprint()
@@ -91,4 +93,10 @@ def _chosen_gpu(asked: str | None, gpus: tuple[machines.Gpu, ...]) -> str | None
 
 def _skip_gpu(suite: Suite, reason: str) -> Suite:
     specs = (replace(s, skip=s.skip or f"no GPU: {reason}") if s.device == "gpu" else s for s in suite.specs)
-    return replace(suite, specs=tuple(specs))
+    expectations = (
+        replace(each, skip=each.skip or f"no GPU: {reason}")
+        if "gpu" in (each.first.device, each.second.device)
+        else each
+        for each in suite.expectations
+    )
+    return replace(suite, specs=tuple(specs), expectations=tuple(expectations))

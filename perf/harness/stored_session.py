@@ -9,6 +9,8 @@ from pathlib import Path
 from perf.harness import paired_file, runs, verdict
 from perf.harness.deciding import Decision, decide
 from perf.harness.environment import Side
+from perf.harness.expectation_records import ExpectationResult
+from perf.harness.expectation_session import check_expectations, expectations_not_green
 from perf.harness.green import reasons_not_green
 from perf.harness.journal import Journal
 from perf.harness.measure import Measured, Progress, Settings, measure
@@ -30,6 +32,7 @@ class StoredSession(Session):
         self.measured: Measured | None = None
         self.comparison: Comparison | None = None
         self.decision: Decision | None = None
+        self.expected: Mapping[str, ExpectationResult] = {}
 
     @property
     def results(self) -> Mapping[str, CaseResult]:
@@ -48,6 +51,9 @@ class StoredSession(Session):
         if self.comparison is not None and self.comparison.suspects:
             self._decide(self.comparison, settings, progress)
             self.blocks = self._encode()
+        if self.expectations:
+            spent = self.measured.seconds + (self.decision.seconds if self.decision else 0.0)
+            self.expected = check_expectations(self.expectations, self.prepared, settings, spent, progress, journal)
 
     def needs_journal(self, saved: Path | None) -> bool:
         """Whether the journal holds what no other file does."""
@@ -148,11 +154,16 @@ class StoredSession(Session):
 
     def reasons_not_green(self) -> tuple[str, ...]:
         """Why the session is not green although no test failed."""
-        return reasons_not_green(
+        options = self.prepared.options
+        of_expectations = expectations_not_green(self.expected, fail_inconclusive=options.fail_inconclusive)
+        if not self.selected and any(each.skip is None for each in self.expectations):
+            return of_expectations  # nobody asked for a case
+        of_cases = reasons_not_green(
             self.results,
             self.comparison,
-            fail_inconclusive=self.prepared.options.fail_inconclusive,
+            fail_inconclusive=options.fail_inconclusive,
             unfinished=self.measured.unfinished if self.measured else (),
             without_test=self.without_test,
             not_decided=self.decision.not_decided if self.decision else (),
         )
+        return (*of_cases, *of_expectations)

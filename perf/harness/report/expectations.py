@@ -1,0 +1,81 @@
+"""The table of expectations for the terminal. Pure: results in, text out; nothing is decided here."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Mapping
+
+from perf.harness.crossover import BAND, MARGIN
+from perf.harness.expectation_message import crossing
+from perf.harness.expectation_records import ExpectationResult, Kind, State
+from perf.harness.numbers import ratio
+from perf.harness.report.layout import fitting
+
+_WIDTH = 44
+
+
+def expectations_table(results: Mapping[str, ExpectationResult]) -> str:
+    """One row per expectation that was measured, the broken ones first; "" where there is none."""
+    order = list(State)
+    shown = sorted(
+        (result for result in results.values() if result.state is not State.SKIPPED),
+        key=lambda result: order.index(result.state),
+    )
+    if not shown:
+        return ""
+    rows = [
+        (
+            str(result.state),
+            "\n".join(textwrap.wrap(result.expectation.promise, _WIDTH)),
+            f"{result.expectation.path} {result.expectation.workload}",
+            str(result.expectation.metric),
+            _found(result),
+        )
+        for result in shown
+    ]
+    processes = max((len(point.log_ratios) for result in shown for point in result.curve), default=0)
+    head = (
+        f"Expectations: {summary(results)}; ratios are first / second with their 95 % interval over {processes} "
+        f"processes"
+    )
+    headers = ("state", "expected", "of", "metric", "found")
+    return f"{head}\n" + fitting(rows, headers, may_go=("of", "metric"))
+
+
+def summary(results: Mapping[str, ExpectationResult]) -> str:
+    """``12 hold, 1 broken, 11 skipped``: counts by state, the worst first."""
+    counts = Counter(result.state for result in results.values())
+    return ", ".join(f"{counts[state]} {_words(state, counts[state])}" for state in State if counts[state])
+
+
+def _words(state: State, count: int) -> str:
+    return "hold" if state is State.HOLDS and count > 1 else str(state)
+
+
+def _found(result: ExpectationResult) -> str:
+    """The ratio where it was asserted, at both ends of a curve, and the crossing."""
+    if result.failure is not None:
+        return f"failed: {result.failure.stage}"
+    if not result.curve:
+        return ""
+    ends = result.curve[:: max(len(result.curve) - 1, 1)]
+    axis = result.expectation.axis
+    lines = [ratio(point.change) + (f" at {axis} {point.size}" if len(ends) > 1 else "") for point in ends]
+    if result.expectation.kind is Kind.CROSSOVER:
+        lines.append(crossing(result.crossing, str(axis)))
+    return "\n".join(lines)
+
+
+def explanation(results: Mapping[str, ExpectationResult]) -> str:
+    """What the states mean that are neither green nor red; "" where there are none."""
+    lines = []
+    states = {result.state for result in results.values()}
+    if State.NOISY in states:
+        lines.append("too noisy to say: the interval reaches over what was promised; --perf-processes K measures more")
+    if State.IN_BAND in states:
+        lines.append(
+            f"inside the band: within {100 * MARGIN:.0f} % of what was promised (sizes within a factor of {BAND:g} of "
+            "the stated one are not asserted at all)"
+        )
+    return "\n".join(lines)
