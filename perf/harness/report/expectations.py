@@ -10,9 +10,10 @@ from perf.harness.crossover import BAND, MARGIN
 from perf.harness.expectation_message import crossing
 from perf.harness.expectation_records import ExpectationResult, Kind, State
 from perf.harness.numbers import ratio
-from perf.harness.report.layout import fitting
+from perf.harness.paired_evidence import Metric
+from perf.harness.report.layout import table
 
-_WIDTH = 44
+_WIDTH = 56
 
 
 def expectations_table(results: Mapping[str, ExpectationResult]) -> str:
@@ -24,23 +25,21 @@ def expectations_table(results: Mapping[str, ExpectationResult]) -> str:
     )
     if not shown:
         return ""
-    rows = [
-        (
-            str(result.state),
-            "\n".join(textwrap.wrap(result.expectation.promise, _WIDTH)),
-            f"{result.expectation.path} {result.expectation.workload}",
-            str(result.expectation.metric),
-            _found(result),
-        )
-        for result in shown
-    ]
+    rows = [(str(result.state), _promise(result), _found(result)) for result in shown]
     processes = max((len(point.log_ratios) for result in shown for point in result.curve), default=0)
     head = (
-        f"Expectations: {summary(results)}; ratios are first / second with their 95 % interval over {processes} "
-        f"processes"
+        f"Expectations: {summary(results)}; ratios of the first to the second, with their 95 % interval over "
+        f"{processes} processes"
     )
-    headers = ("state", "expected", "of", "metric", "found")
-    return f"{head}\n" + fitting(rows, headers, may_go=("of", "metric"))
+    return f"{head}\n{table(rows, ('state', 'expected', 'found'))}"
+
+
+def _promise(result: ExpectationResult) -> str:
+    """Of what, and below it what was expected."""
+    expectation = result.expectation
+    metric = "" if expectation.metric is Metric.STEP else f", {expectation.metric}"
+    what = f"{expectation.path} {expectation.workload}{metric}"
+    return "\n".join([what, *textwrap.wrap(expectation.promise, _WIDTH, initial_indent="  ", subsequent_indent="  ")])
 
 
 def summary(results: Mapping[str, ExpectationResult]) -> str:
