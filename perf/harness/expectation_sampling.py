@@ -18,6 +18,8 @@ from perf.harness.sampling import Ask
 
 #: Promises are ratios, most of 1.2 and more: rounds are timed until a ratio is known to about a third of this.
 MARGIN = 0.15
+#: Of two windows of rounds of one contender that shall be steady.
+STEADY_MARGIN = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +77,13 @@ def sample_group(
             open_[entrant] = _Opened(spec, ask, opened)
             if entrant in before:
                 replies.check_same(spec, before[entrant].facts, opened.facts, process)
-    for entrant, one in open_.items():
-        if entrant not in failures:
-            with _noting(entrant, failures):
-                calls = before[entrant].calls_per_round if entrant in before else None
-                one.calls, one.settled = timing.warm_up(one.run_alone, calls, MARGIN, time_limit)
-    turns = _Turns({entrant: one for entrant, one in open_.items() if entrant not in failures}, failures)
-    timed = _time(turns, group, time_limit)
+    for entrant in group.without(failures).entrants:
+        one = open_[entrant]
+        with _noting(entrant, failures):
+            calls = before[entrant].calls_per_round if entrant in before else None
+            one.calls, one.settled = timing.warm_up(one.run_alone, calls, STEADY_MARGIN, time_limit)
+    turns = _Turns({entrant: open_[entrant] for entrant in group.without(failures).entrants}, failures)
+    timed = _time(turns, group)
     samples: dict[Entrant, Sample] = {}
     for entrant, rounds_ in timed.items():
         one = open_[entrant]
@@ -130,7 +132,7 @@ class _Turns:
         return found
 
 
-def _time(turns: _Turns, group: Group, time_limit: float) -> dict[Entrant, Timed]:
+def _time(turns: _Turns, group: Group) -> dict[Entrant, Timed]:
     """Rounds until the ratio of every pair that is compared is known well enough; of those who stayed to the end."""
     parts: list[dict[Entrant, Timed]] = []
     while len(turns.entrants) > 1 and _more(turns, group, parts):
