@@ -9,7 +9,7 @@ precision, workload), later ones winning entry by entry::
         "gpu cudnn mixed_float16": {"per_sample": 0.0000005}
     }
 
-Seconds per step are ``fixed + per_timestep x timesteps + per_sample x batch x (units / 50)``; bytes are
+Seconds per step are ``fixed + per_timestep x timesteps x layers + per_sample x batch x (units / 50)``; bytes are
 ``bytes_fixed + bytes_per_sample x batch``; the first call takes ``first_call + first_call_per_timestep x timesteps``.
 """
 
@@ -39,7 +39,7 @@ def entry(costs: Mapping[str, Mapping[str, float]], case: Mapping[str, Any]) -> 
             if unknown := set(values) - set(_NAMES):
                 raise ValueError(f"costs of {text!r} have unknown entries: {sorted(unknown)}")
             found |= values
-    samples, timesteps = case["batch"] * workload["units"] / _UNITS, workload["timesteps"]
+    samples, timesteps = case["batch"] * workload["units"] / _UNITS, workload["timesteps"] * workload["layers"]
     return {
         "seconds_per_step": found["fixed"] + found["per_timestep"] * timesteps + found["per_sample"] * samples,
         "first_call_seconds": (found["first_call"] or 0.5) + found["first_call_per_timestep"] * timesteps,
