@@ -4,7 +4,8 @@
 
 Six processes. The spread is that of one contender's level in a process; the rounds add a third of 15 %, as the stopping
 rule has it. One promise of each session is missed by the factor shown; the other 23 are just kept, which is the worst
-case for a false break. Crossings: five sizes, each four times the one before, a true crossing between the third and the fourth.
+case for a false break. Crossings: five sizes, each four times the one before, a true crossing between the third and
+the fourth.
 """
 
 from __future__ import annotations
