@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
 
 from perf.harness import baseline as baselines
+from perf.harness import expectation_store
 from perf.harness.errors import Refusal
+from perf.harness.expectation_store import Kept
 from perf.harness.machine import fingerprint
 from perf.harness.promote import promote
 from perf.harness.records import Baseline
 from perf.harness.report.promotion import promotion_table
-from perf.harness.runs import find_run, read_run
+from perf.harness.runs import BLOCK, find_run, read_run
 
 _PERF = Path(__file__).resolve().parent
 _USAGE = 4  # pytest's exit status for wrong usage
@@ -53,12 +55,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _promote(names: Sequence[str], select: str, reason: str, storage: Path, directory: Path) -> str:
-    runs = [read_run(_find(storage, name)) for name in names]
+    paths = [_find(storage, name) for name in names]
+    runs = [read_run(path) for path in paths]
     path = baselines.path_for(directory, runs[0].machine)
     old = baselines.load(directory, runs[0].machine) if path.is_file() else None
     promotion = promote(runs, old, select=select, reason=reason, now=datetime.now(UTC), name=str(path))
-    _write(path, promotion.baseline)
-    return promotion_table(promotion, old)
+    kept = expectation_store.of_baseline(path) if old else {}
+    expectations = expectation_store.promoted([expectation_store.of_run(run, BLOCK) for run in paths], kept, select)
+    _write(path, promotion.baseline, expectations)
+    return promotion_table(promotion, old, [id for id in expectations if expectations[id] != kept.get(id)])
 
 
 def _retire(keys: Sequence[str], directory: Path) -> str:
@@ -71,13 +76,14 @@ def _retire(keys: Sequence[str], directory: Path) -> str:
     left = {key: case for key, case in old.cases.items() if key not in keys}
     if not left:
         raise Refusal(f"That would leave no case in {old.name}. Delete the file instead, and promote new runs.")
-    _write(baselines.path_for(directory, machine), replace(old, cases=left))
+    path = baselines.path_for(directory, machine)
+    _write(path, replace(old, cases=left), expectation_store.of_baseline(path))
     return f"{old.name}: {len(old.cases) - len(left)} taken out, {len(left)} left. Review it and commit it."
 
 
-def _write(path: Path, baseline: Baseline) -> None:
+def _write(path: Path, baseline: Baseline, expectations: Mapping[str, Kept]) -> None:
     try:
-        baselines.write(path, baseline)
+        baselines.write(path, baseline, expectations)
     except OSError as error:
         raise Refusal(f"{path} could not be written and is as it was: {error.strerror or error}.") from None
 

@@ -231,3 +231,23 @@ def test_a_bad_file_is_refused_before_measuring(cpu_host: Project, options: list
 
 def test_a_file_that_is_not_there_is_refused(cpu_host: Project) -> None:
     assert "cannot be read" in refused(cpu_host.run("--perf-expectations", "nowhere.toml"))
+
+
+# Then and now
+
+
+def test_curves_are_kept_promoted_and_shown_side_by_side(cpu_host: Project) -> None:
+    assert cpu_host.save("first", "-k", "alpha or xla", costs=COSTS).ret == 0
+    done = cpu_host.promote("1")
+    assert done.returncode == 0, done.stderr
+    assert "with the curves of 4 expectations: xla-beats-loop-at-batch-1" in done.stdout
+    moved = {"forward[translation-b64-cpu-xla": {"seconds_per_step": 0.002}}
+    cpu_host.script(costs=COSTS, cases=moved)
+    result = cpu_host.run("--benchmark-compare", "-k", "alpha or xla")
+    assert result.ret == 0, said(result)
+    text = said(result)
+    assert "Expectations then (0001_first of " in text
+    (line,) = [line for line in result.outlines if "they cross above batch 64" in line and "they cross at" in line]
+    assert line.index("above batch 64") < line.index("they cross at")
+    result = cpu_host.run("--benchmark-compare=first", "-k", "alpha or xla-beats")
+    assert "Expectations then (0001_first of " in said(result)

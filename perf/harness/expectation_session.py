@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from perf.harness.crossover import judge
 from perf.harness.expectation_measure import measure_expectations
 from perf.harness.expectation_records import Expectation, ExpectationResult, State
+from perf.harness.expectation_store import encode_all
 from perf.harness.green import named
 from perf.harness.journal import Journal
 from perf.harness.measure import Progress, Settings
@@ -29,6 +30,14 @@ class Expected:
             self.fail(self.result.message)
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """``results`` by id, and the ``stored`` form of what was measured."""
+
+    results: Mapping[str, ExpectationResult]
+    stored: list[dict[str, Any]]
+
+
 def check_expectations(
     expectations: Sequence[Expectation],
     prepared: Prepared,
@@ -36,17 +45,15 @@ def check_expectations(
     seconds_spent: float,
     progress: Progress,
     journal: Journal,
-) -> dict[str, ExpectationResult]:
-    """Results by id; ``seconds_spent`` of the budget are gone. Raises what measuring does."""
+) -> Checked:
+    """Measures and judges them; ``seconds_spent`` of the budget are gone. Raises what measuring does."""
     if all(each.skip is not None for each in expectations):
-        return judge(expectations, {})
+        return Checked(judge(expectations, {}), [])
     progress.part("expectations", "process")
     left = None if settings.budget is None else max(settings.budget - seconds_spent, 0.0)
     settings = replace(settings, processes=prepared.options.expectation_processes, budget=left)
-    return judge(
-        expectations,
-        measure_expectations(expectations, prepared.suite.contenders, settings, progress, journal),
-    )
+    observed = measure_expectations(expectations, prepared.suite.contenders, settings, progress, journal)
+    return Checked(judge(expectations, observed), encode_all(expectations, observed))
 
 
 def expectations_not_green(results: Mapping[str, ExpectationResult], *, fail_inconclusive: bool) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from perf.harness import expectation_store
 from perf.harness.codec import (
     SCHEMA,
     check_schema,
@@ -97,7 +98,9 @@ def read_run(path: Path) -> Run:
         "seed",
         "red",
         "failed",
+        *([expectation_store.BLOCK] if top.has(expectation_store.BLOCK) else []),
     )
+    expectation_store.decode_all(top)  # refused here, although it is used elsewhere
     entries = [_benchmark_entry(benchmark) for benchmark in file["benchmarks"].elements()]
     entries += [entry for _, entry in top["failed"].items()]
     environments = {device: decode_environment(entry) for device, entry in top["environments"].items()}

@@ -10,7 +10,8 @@ from perf.harness import paired_file, runs, verdict
 from perf.harness.deciding import Decision, decide
 from perf.harness.environment import Side
 from perf.harness.expectation_records import ExpectationResult
-from perf.harness.expectation_session import check_expectations, expectations_not_green
+from perf.harness.expectation_session import Checked, check_expectations, expectations_not_green
+from perf.harness.expectation_store import BLOCK
 from perf.harness.green import reasons_not_green
 from perf.harness.journal import Journal
 from perf.harness.measure import Measured, Progress, Settings, measure
@@ -32,12 +33,17 @@ class StoredSession(Session):
         self.measured: Measured | None = None
         self.comparison: Comparison | None = None
         self.decision: Decision | None = None
-        self.expected: Mapping[str, ExpectationResult] = {}
+        self.checked = Checked({}, [])
 
     @property
     def results(self) -> Mapping[str, CaseResult]:
         """What was measured, by case."""
         return self.measured.results if self.measured else {}
+
+    @property
+    def expected(self) -> Mapping[str, ExpectationResult]:
+        """What was found of the expectations that were selected, by id."""
+        return self.checked.results
 
     @property
     def judgements(self) -> Mapping[str, Judgement]:
@@ -53,7 +59,8 @@ class StoredSession(Session):
             self.blocks = self._encode()
         if self.expectations:
             spent = self.measured.seconds + (self.decision.seconds if self.decision else 0.0)
-            self.expected = check_expectations(self.expectations, self.prepared, settings, spent, progress, journal)
+            self.checked = check_expectations(self.expectations, self.prepared, settings, spent, progress, journal)
+            self.blocks.top[BLOCK] = self.checked.stored
 
     def needs_journal(self, saved: Path | None) -> bool:
         """Whether the journal holds what no other file does."""

@@ -51,4 +51,4 @@ def observed(by_size: Mapping[int, Sequence[float]], **changes: Any) -> Observed
 
 
 def around(mean: float, spread: float = 0.01, count: int = 6) -> tuple[float, ...]:
-    return tuple(mean + spread * (-1) ** index for index in range(count))
+    return tuple(round(mean + spread * (-1) ** index, 6) for index in range(count))

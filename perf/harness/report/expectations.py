@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from perf.harness.crossover import BAND, MARGIN
 from perf.harness.expectation_message import crossing
 from perf.harness.expectation_records import ExpectationResult, Kind, State
+from perf.harness.expectation_store import Kept, judged
 from perf.harness.numbers import ratio
 from perf.harness.paired_evidence import Metric
 from perf.harness.report.layout import table
@@ -64,6 +65,21 @@ def _found(result: ExpectationResult) -> str:
     if result.expectation.kind is Kind.CROSSOVER:
         lines.append(crossing(result.crossing, str(axis)))
     return "\n".join(lines)
+
+
+def then_and_now(kept: Mapping[str, Kept], results: Mapping[str, ExpectationResult]) -> str:
+    """What was found when the baseline was made, beside what was found now; "" without anything to compare."""
+    then = judged(kept)
+    rows = [
+        (id, str(then[id].state), _found(then[id]), str(result.state), _found(result))
+        for id, result in results.items()
+        if id in kept and result.curve and then[id].curve
+    ]
+    if not rows:
+        return ""
+    runs = ", ".join(dict.fromkeys(f"{kept[id].run} of {kept[id].date:%Y-%m-%d}" for id, *_ in rows))
+    head = f"Expectations then ({runs}) and now; for information, since each is judged by its own promise"
+    return f"{head}\n{table(rows, ('expectation', 'then', '', 'now', ''))}"
 
 
 def explanation(results: Mapping[str, ExpectationResult]) -> str:

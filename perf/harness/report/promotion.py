@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from perf.harness.numbers import counted
 from perf.harness.promote import Promotion
 from perf.harness.records import Baseline
 from perf.harness.report.layout import table
 
 
-def promotion_table(promotion: Promotion, old: Baseline | None) -> str:
-    """The promoted cases and what they replace, then those that were left out, together by reason."""
+def promotion_table(promotion: Promotion, old: Baseline | None, expectations: Sequence[str] = ()) -> str:
+    """The promoted cases and what they replace, then those that were left out, together by reason.
+
+    ``expectations`` are the ids of those whose curves were promoted too.
+    """
     rows = []
     for key in promotion.promoted:
         before = old.cases.get(key) if old else None
@@ -20,6 +25,8 @@ def promotion_table(promotion: Promotion, old: Baseline | None) -> str:
         by_reason.setdefault(why, []).append(key)
     for why, keys in by_reason.items():
         lines += ["", f"left out, {counted(len(keys), 'case')}: {why}", *(f"  {key}" for key in keys)]
+    if expectations:
+        lines += ["", f"with the curves of {counted(len(expectations), 'expectation')}: {', '.join(expectations)}"]
     kept = len(promotion.baseline.cases) - len(promotion.promoted)
     unchanged = f", {kept} as they were" if kept else ""
     lines += ["", f"{promotion.baseline.name}: {len(promotion.promoted)} promoted{unchanged}. Review it and commit it."]

@@ -11,7 +11,7 @@ from perf.harness.paired_gate import PairedGate
 from perf.harness.rebuild import environment_notes
 from perf.harness.report import comparison as compared
 from perf.harness.report import paired, results
-from perf.harness.report.expectations import expectations_table, explanation
+from perf.harness.report.expectations import expectations_table, explanation, then_and_now
 from perf.harness.report.selection import comparison_lines
 from perf.harness.stored_session import StoredSession
 
@@ -56,6 +56,7 @@ def summary_lines(reporter: pytest.TerminalReporter, session: Session, *, saved:
     elif isinstance(session, StoredSession):
         parts += _measured(session, saved) if session.results else []
         parts += [expectations_table(session.expected), explanation(session.expected)]
+        parts.append(then_and_now(session.prepared.kept, session.expected))
     parts += [f"raw rounds of both sides: {_shown(path)}" for path in session.files]
     parts += [f"warning: {warning}" for warning in session.warnings]
     if session.journal is not None and session.journal.warning:
