@@ -42,7 +42,19 @@ RULES = (
     Forbidden("perf.harness.stats", "perf.harness.report"),
     *(
         Forbidden(f"perf.harness.{low}", f"perf.harness.{high}")
-        for low in ("codec", "runs", "baseline", "measure", "workers", "verdict", "spec", "builds", "rebuild")
+        for low in (
+            "codec",
+            "runs",
+            "baseline",
+            "measure",
+            "workers",
+            "verdict",
+            "spec",
+            "builds",
+            "rebuild",
+            "crossover",
+            "expectation_store",
+        )
         for high in ("report", "plugin", "session", "preparation", "options")
     ),
     *(

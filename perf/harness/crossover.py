@@ -18,6 +18,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from perf.harness.costs import costs
 from perf.harness.expectation_message import message
 from perf.harness.expectation_records import (
     Crossing,
@@ -124,6 +125,7 @@ def _result(
         curve=curve(expectation, observed.observations),
         crossing=find_crossing(expectation, observed.observations) if expectation.kind is Kind.CROSSOVER else None,
         failure=observed.failure,
+        costs=costs(expectation, observed.observations),
     )
     return replace(result, message=message(result))
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from perf.harness.paired_evidence import Metric
 from perf.harness.records import Change, Failure
+from perf.harness.stats import Estimate
 
 
 class Kind(StrEnum):
@@ -174,10 +175,19 @@ class Crossing:
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """What a contender's step costs: ``fixed`` seconds and ``per_sample`` seconds, each with its 95 % interval."""
+
+    fixed: Estimate
+    per_sample: Estimate
+
+
+@dataclass(frozen=True, slots=True)
 class ExpectationResult:
     """``message`` is for a person: what was expected, what was found, and of a broken one the curve as a small table.
 
-    ``crossing`` is ``None`` where none was looked for (not a crossover), or nothing is known of it.
+    ``crossing`` is ``None`` where none was looked for (not a crossover), or nothing is known of it. ``costs``, of the
+    first and the second, are why they cross; ``None`` where the curve does not run along the batch.
     """
 
     expectation: Expectation
@@ -186,3 +196,4 @@ class ExpectationResult:
     curve: tuple[CurvePoint, ...] = ()
     crossing: Crossing | None = None
     failure: Failure | None = None
+    costs: tuple[Cost, Cost] | None = None

@@ -6,8 +6,10 @@ import math
 
 import pytest
 
+from perf.harness.costs import costs
 from perf.harness.crossover import asserted_sizes, assertions, curve, find_crossing, judge
-from perf.harness.expectation_records import Crossing, Kind, State, Where
+from perf.harness.expectation_records import Axis, Crossing, Kind, Observation, Observed, State, Where
+from perf.harness.paired_evidence import Metric
 from perf.harness.records import Failure
 from tests.harness.expectation_makers import around, crossover, expectation, observed
 
@@ -162,3 +164,45 @@ def test_a_broken_one_shows_its_curve_interval_and_what_was_expected():
     assert "they cross at batch 8 (4 to 16)" in text
     assert "batch a b a / b, 95 %" in text
     assert "16 10.00 ms 20.0 ms" in text.replace("10.0 ms", "10.00 ms")
+
+
+def priced(sizes, first, second, processes=6, noise=0.01):
+    """Observations of contenders that cost (fixed, per sample)."""
+    found = {}
+    for size in sizes:
+        times = [
+            (side[0] + side[1] * size) * (1 + noise * (-1) ** (process + size))
+            for process in range(processes)
+            for side in (first, second)
+        ]
+        pairs = list(zip(times[::2], times[1::2], strict=True))
+        found[size] = tuple(Observation(n, math.log(a / b), a, b) for n, (a, b) in enumerate(pairs, 1))
+    return found
+
+
+def test_costs_say_why_the_curves_cross():
+    sizes = (1, 8, 64, 512)
+    first, second = costs(crossover(sizes=sizes), priced(sizes, (4e-3, 1e-6), (1e-4, 4e-5)))
+    for cost, (fixed, per_sample) in ((first, (4e-3, 1e-6)), (second, (1e-4, 4e-5))):
+        assert cost.fixed.value == pytest.approx(fixed, rel=0.05)
+        assert cost.fixed.low < fixed < cost.fixed.high
+        assert cost.per_sample.low < per_sample < cost.per_sample.high
+
+
+def test_costs_are_part_of_a_broken_ones_message():
+    sizes = (1, 8, 64)
+    one = crossover(sizes=sizes, ratio=3.0)
+    (result,) = judge([one], {one.id: Observed(priced(sizes, (2e-3, 1e-6), (1e-3, 1e-5)))}).values()
+    assert result.state is State.BROKEN
+    assert "a costs 2.000 ms" in result.message
+    assert "a sample" in result.message
+
+
+@pytest.mark.parametrize(
+    "changes", [{"sizes": (1, 8)}, {"axis": Axis.UNITS}, {"metric": Metric.FIRST_CALL}, {"processes": 1}]
+)
+def test_costs_need_three_batches_of_steps_in_two_processes(changes):
+    processes = changes.pop("processes", 6)
+    sizes = changes.pop("sizes", (1, 8, 64))
+    found = priced(sizes, (4e-3, 1e-6), (1e-4, 4e-5), processes)
+    assert costs(crossover(sizes=sizes, **changes), found) is None
