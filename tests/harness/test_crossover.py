@@ -121,6 +121,11 @@ def test_below_the_curve_is_turned():
     assert found == Crossing(pytest.approx(8.0), 4.0, 16.0)
 
 
+def test_a_crossing_the_other_way_is_told_where_there_is_none_the_expected_way():
+    curve = {1: around(0.4), 4: around(0.2), 16: around(0.0, 0.2)}
+    assert find(curve, where=Where.BELOW) == find(curve) == Crossing(None, 4.0, None)
+
+
 def test_a_noisy_size_widens_the_interval():
     found = find({1: around(0.4), 4: around(0.02, 0.3), 16: around(-0.2), 64: around(-0.4)})
     assert (found.low, found.high) == (1.0, 16.0)
