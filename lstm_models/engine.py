@@ -104,7 +104,7 @@ class Engine:
             if self._open:
                 self._freeze()
 
-    def selection(self) -> dict[str, Any]:
+    def selection(self, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """``{"rows": ...}`` of :func:`lstm_models.selection.selection`; closes the open cases first."""
         for slot in list(self._open):
             self.close(slot)
@@ -112,7 +112,7 @@ class Engine:
         from lstm_models.selection import selection
 
         try:
-            return {"rows": selection()}
+            return {"rows": selection(settings)}
         finally:
             self._free()
 

@@ -2,7 +2,8 @@
 
 Nothing of Keras's rules is repeated here: each layer is made, put in its place (:mod:`lstm_models.selection_places`)
 and traced with Keras told that there is a GPU. That is how a release shows that loses cuDNN for a setting, such as
-Keras before 3.4, which ran an LSTM with ``dropout`` as a loop (keras issue 19644).
+Keras before 3.4, which ran an LSTM with ``dropout`` as a loop (keras issue 19644). A workload's whole model is looked
+at in the same way (:mod:`lstm_models.selection_workloads`).
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ import tempfile
 import warnings
 from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, Iterator, Mapping
 
-from lstm_models import keras_layers
+from lstm_models import keras_layers, selection_workloads
 from lstm_models.proof import Expected
 from lstm_models.proof_trace import pretend_gpu, refusal, traced_kernel
 from lstm_models.selection_places import BATCH, TIMESTEPS, Place, Placed, Setting, mask, rows
+from lstm_models.workloads import Workload
 
 MODES = ("inference", "training")
 #: A kernel's word where this Keras lacks the option: the row says nothing about it.
@@ -38,8 +40,11 @@ class _Found:
     note: str
 
 
-def selection() -> list[dict[str, str]]:
-    """The whole table, two rows per setting and place: inference, and and training.
+def selection(settings: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
+    """The table of ``settings``, two rows per setting and place: inference, and training.
+
+    The keys are ids: those of :data:`lstm_models.selection_places.GROUPS`, whose values are empty, or any other with
+    a workload as its value (:meth:`lstm_models.workloads.Workload.to_plain`), whose model is then looked at.
 
     Each row maps text to text: ``row`` (a stable id, ``dropout/bidirectional``), ``mode`` (of :data:`MODES`),
     ``kernel`` (``cudnn``, ``loop``, ``unrolled``, ``2x cudnn`` where two LSTMs have it, ``mixed: ...`` where they
@@ -54,9 +59,16 @@ def selection() -> list[dict[str, str]]:
     try:
         with tempfile.TemporaryDirectory(prefix="lstm-perf-") as folder, warnings.catch_warnings(), pretend_gpu():
             warnings.simplefilter("ignore")  # where they are errors, a deprecated call inside Keras would be a failure
-            return [row for setting, place in rows() for row in _rows(setting, place, FilePath(folder))]
+            return [row for setting, place in _wanted(settings) for row in _rows(setting, place, FilePath(folder))]
     finally:
         random.setstate(drawn)
+
+
+def _wanted(settings: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[Setting, Place]]:
+    yield from ((setting, place) for setting, place in rows() if setting.id in settings)
+    for id, workload in settings.items():
+        if workload:
+            yield selection_workloads.row(id, Workload.from_plain(workload))
 
 
 def _rows(setting: Setting, place: Place, folder: FilePath) -> list[dict[str, str]]:
@@ -97,7 +109,7 @@ def _look(setting: Setting, place: Place, folder: FilePath) -> _Found:
 
 
 def _kernel(placed: Placed, place: Place, training: bool) -> str:
-    # The forward pass decides: the gradient of cuDNN's op is cuDNN's that of a loop a loop; it doubles the time.
+    # The forward pass decides: the gradient of cuDNN's op is cuDNN's, that of a loop a loop; it doubles the time.
     found = traced_kernel(
         placed.model,
         training=training,
@@ -107,7 +119,7 @@ def _kernel(placed: Placed, place: Place, training: bool) -> str:
         call=placed.call,
         gradients=False,
     )
-    return found if place.cells == 1 or " " in found else f"{place.cells}x {found}"
+    return found if place.cells in (1, None) or " " in found else f"{place.cells}x {found}"
 
 
 def _at_run_time(setting: Setting, kernel: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Mapping, Optional
 
 from lstm_models.keras_layers import keras
 from lstm_models.words import Precision
@@ -42,13 +42,13 @@ class Placed:
 
 @dataclass(frozen=True)
 class Place:
-    """``build(setting, folder)`` makes the layer in its place; ``cells`` LSTMs are in it then. Files go into
-    ``folder``. To be built under the policy ``precision``."""
+    """``build(setting, folder)`` makes the layer in its place; ``cells`` LSTMs are in it then, ``None`` where that is
+    not known. Files go into ``folder``. To be built under the policy ``precision``."""
 
     id: str
     words: str
     build: Callable[[Setting, FilePath], Placed]
-    cells: int = 1
+    cells: Optional[int] = 1
     precision: Precision = Precision.FLOAT32
 
 

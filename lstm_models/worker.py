@@ -44,8 +44,8 @@ class Engine(Protocol):
     def close(self, slot: int = 0) -> None:
         """Free the slot's case."""
 
-    def selection(self) -> dict[str, Any]:
-        """Which kernel Keras would pick on a GPU host: ``{"rows": [...]}``."""
+    def selection(self, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Which kernel Keras would pick on a GPU host with each of the settings: ``{"rows": [...]}``."""
 
 
 def serve(channel: Any, engine: Optional[Engine] = None) -> None:
@@ -103,7 +103,7 @@ def _fields(engine: Engine, op: Any, request: Mapping[str, Any]) -> dict[str, An
         engine.close(slot)
         return {}
     if op == "selection":
-        return engine.selection()
+        return engine.selection(request["settings"])
     known = "describe, warm_up, open, run, close and selection"
     raise Problem("run", f"The worker knows no request {op!r}; it knows {known}.")
 

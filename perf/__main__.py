@@ -19,9 +19,15 @@ from perf.harness.promote import promote
 from perf.harness.records import Baseline
 from perf.harness.report.promotion import promotion_table
 from perf.harness.runs import BLOCK, find_run, read_run
+from perf.harness.selection_records import key_of
 
 _PERF = Path(__file__).resolve().parent
 _USAGE = 4  # pytest's exit status for wrong usage
+_SELECT = (
+    "only these: substrings of names, and, or, not; a setting of the table of kernels has the name kernel[SETTING], so "
+    "-k kernel is the whole table without the cases (default: all cases and the table)"
+)
+_CASE = "the whole name, e.g. 'forward[translation-b1-cpu-loop-float32]', or of a setting, e.g. 'kernel[dropout]'"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -35,12 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
     add = commands.add_parser("promote", help="make cases of saved runs the baseline of their machine").add_argument
     add("runs", nargs="+", metavar="RUN", help="number, name or path of a saved run; three make a good baseline")
-    add("-k", dest="select", default="", metavar="EXPR", help="only these cases: substrings, and, or, not")
+    add("-k", dest="select", default="", metavar="EXPR", help=_SELECT)
     add("--reason", required=True, metavar="TEXT", help="why later runs are to be compared with these")
     add("--storage", type=Path, default=_PERF.parent / ".benchmarks", metavar="DIR", help="default: %(default)s")
     add("--baselines", type=Path, default=_PERF / "baselines", metavar="DIR", help="default: %(default)s")
     add = commands.add_parser("retire", help="take cases that are gone out of this machine's baseline").add_argument
-    add("cases", nargs="+", metavar="CASE", help="the whole name, e.g. 'forward[translation-b1-cpu-loop-float32]'")
+    add("cases", nargs="+", metavar="CASE", help=_CASE)
     add("--baselines", type=Path, default=_PERF / "baselines", metavar="DIR", help="default: %(default)s")
     asked = parser.parse_args(arguments)
     try:
@@ -69,16 +75,17 @@ def _promote(names: Sequence[str], select: str, reason: str, storage: Path, dire
 def _retire(keys: Sequence[str], directory: Path) -> str:
     machine = fingerprint()
     old = baselines.load(directory, machine)
-    if unknown := sorted(set(keys) - set(old.cases)):
-        raise Refusal(
-            f"{old.name} holds no case {unknown[0]!r}, and nothing was changed. It holds: {', '.join(old.cases)}."
-        )
+    held = [*old.cases, *map(key_of, old.selection)]
+    if unknown := sorted(set(keys) - set(held)):
+        raise Refusal(f"{old.name} holds no {unknown[0]!r}, and nothing was changed. It holds: {', '.join(held)}.")
     left = {key: case for key, case in old.cases.items() if key not in keys}
+    settings = {setting: promoted for setting, promoted in old.selection.items() if key_of(setting) not in keys}
     if not left:
         raise Refusal(f"That would leave no case in {old.name}. Delete the file instead, and promote new runs.")
     path = baselines.path_for(directory, machine)
-    _write(path, replace(old, cases=left), expectation_store.of_baseline(path))
-    return f"{old.name}: {len(old.cases) - len(left)} taken out, {len(left)} left. Review it and commit it."
+    _write(path, replace(old, cases=left, selection=settings), expectation_store.of_baseline(path))
+    taken = len(held) - len(left) - len(settings)
+    return f"{old.name}: {taken} taken out, {len(left) + len(settings)} left. Review it and commit it."
 
 
 def _write(path: Path, baseline: Baseline, expectations: Mapping[str, Kept]) -> None:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path as File
+from typing import Any
 
 from lstm_models import kernels, workloads
 from lstm_models.case import Case
 from lstm_models.selection_places import GROUPS
+from lstm_models.selection_workloads import setting_id
 from lstm_models.words import Device, Kernel, Path, Precision
 from lstm_models.workloads import Workload, WorkloadError
 from perf import expectations
@@ -130,10 +132,16 @@ def suite(request: SuiteRequest) -> Suite:
         baselines=HERE / "baselines",
         name=request.workloads.name if request.workloads else BUILT_IN,
         margins_percent=load_margins(HERE / "margins.toml", [spec.key for spec in specs]),
-        selection=GROUPS,
+        selection=selection(available),
         expectations=expected,
         contenders={case.key: spec(case) for case in contenders},
     )
+
+
+def selection(available: Mapping[str, Workload]) -> dict[str, dict[str, Any]]:
+    """The settings whose kernels are found by tracing: those of a layer, and each workload's model as it is."""
+    models = {setting_id(name): workload.to_plain() for name, workload in available.items()}
+    return {**{group: {} for group in GROUPS}, **models}
 
 
 def cases(

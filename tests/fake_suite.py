@@ -58,7 +58,7 @@ def suite(request: SuiteRequest, project: Path) -> Suite:
         baselines=project / "perf" / "baselines",
         name=request.workloads.name if request.workloads else "built-in",
         worker="tests.fake_worker",
-        selection=("default", "dropout"),
+        selection={"default": {}, "dropout": {}},
         expectations=expected,
         contenders={contender.key: cases.spec(contender) for contender in contenders},
     )

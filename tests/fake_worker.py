@@ -220,10 +220,11 @@ class FakeEngine:
         if opened is not None:
             self._faults_at("close", opened.entry)
 
-    def selection(self) -> dict[str, Any]:
+    def selection(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         self._log("selection")
         self._fault(self.script.get("selection_fault", ""), "")
-        return {"rows": fake_selection.rows(self.script.get("selection", {}))}
+        rows = fake_selection.rows(self.script.get("selection", {}))
+        return {"rows": [row for row in rows if row["row"].split("/")[0] in settings]}
 
     def _faults_at(self, op: str, entry: Mapping[str, Any]) -> str | None:
         """Does the case's fault where it is due here; returns its name."""

@@ -5,7 +5,6 @@ The sides differ by a variable, which needs no build; builds have their own test
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ RULES = (
     Forbidden("lstm_models", "perf"),
     Forbidden("lstm_models", "pytest"),
     Forbidden("perf.harness", "lstm_models"),
+    *(Forbidden(package, "docs") for package in ("lstm_models", "perf")),
     Forbidden("perf.harness", "perf.cases"),
     Forbidden(
         "perf.harness",
@@ -82,6 +84,7 @@ def test_the_tree_has_no_import_cycle() -> None:
         ("lstm_models.data", "def f():\n    from perf.harness import stats"),
         ("perf.harness.measure", "from lstm_models import worker"),
         ("perf.harness.verdict", "import pytest"),
+        ("perf.harness.verdict", "from docs.benchmarks.gate_quality import binomial"),
         ("lstm_models.models", "import tensorflow as tf"),
         ("lstm_models.models", "try:\n    from keras import layers\nexcept ImportError:\n    pass"),
         ("lstm_models.models", "class A:\n    import tensorflow"),
@@ -124,6 +127,8 @@ def test_collecting_imports_no_framework() -> None:
         "heavy = sorted({'tensorflow', 'keras', 'scipy.stats'} & set(sys.modules))\n"
         "print('STATUS', int(status), 'HEAVY', heavy)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    # Under pytest-xdist the session in there is no worker of ours.
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=ours, capture_output=True, text=True, check=False)
     assert "STATUS 0 HEAVY []" in done.stdout, done.stdout + done.stderr
     assert "perf/test_layer.py::test_forward[translation-b32-cpu-loop-float32]" in done.stdout

@@ -291,7 +291,7 @@ def test_twice_as_slow_fails_that_test_with_a_message_to_act_on(project: Project
     result = project.run("--benchmark-compare")
     text = said(result)
     assert result.ret == 1, text
-    result.assert_outcomes(passed=2, failed=1)
+    result.assert_outcomes(passed=4, failed=1)
     result.stdout.fnmatch_lines(["FAILED perf/test_layer.py::test_forward?alpha-b1-cpu-loop-float32?*"])
     baseline = json.loads(project.baseline.read_text())["cases"][ALPHA]
     assert "2.0" in text
@@ -305,7 +305,7 @@ def test_twice_as_slow_is_red_with_a_single_run_behind_the_baseline(project: Pro
     project.with_baseline(runs=1)
     project.upgrade(cases={ALPHA: {"seconds_per_step": 0.0082}})
     result = project.run("--benchmark-compare")
-    result.assert_outcomes(passed=2, failed=1)
+    result.assert_outcomes(passed=4, failed=1)
 
 
 def test_faster_is_improved_and_green(project: Project) -> None:
@@ -340,7 +340,7 @@ def test_a_saved_regression_stays_red_night_after_night(project: Project) -> Non
         nights.append(project.run("--benchmark-compare", "--benchmark-save=nightly"))
     assert [night.ret for night in nights] == [1, 1, 1]
     for night in nights:
-        night.assert_outcomes(passed=19, failed=1)
+        night.assert_outcomes(passed=21, failed=1)
 
 
 def test_fewer_processes_than_the_baselines_are_refused(project: Project) -> None:
@@ -379,7 +379,7 @@ def test_another_kernel_fails_whatever_the_time(project: Project) -> None:
     result = project.run("--benchmark-compare")
     text = said(result)
     assert result.ret == 1, text
-    result.assert_outcomes(passed=2, failed=1)
+    result.assert_outcomes(passed=4, failed=1)
     assert "kernel changed" in text
     assert "cudnn" in text
     assert "loop" in text
@@ -417,7 +417,7 @@ def test_a_case_that_goes_wrong_fails_alone(project: Project, fault: dict[str, A
     result = project.save("bad", "--benchmark-compare", cases={ALPHA: fault})
     text = said(result)
     assert result.ret == 1, text
-    result.assert_outcomes(passed=2, failed=1)
+    result.assert_outcomes(passed=4, failed=1)
     assert told in text
     assert "2 unchanged" in text
     assert "INTERNALERROR" not in text
@@ -428,7 +428,7 @@ def test_a_hanging_case_ends_at_the_time_limit(project: Project) -> None:
     project.script(cases={ALPHA: {"fault": "hang"}})
     result = project.run("--perf-timeout", "1.5", "--perf-processes", "2")
     assert result.ret == 1, said(result)
-    result.assert_outcomes(passed=2, failed=1)
+    result.assert_outcomes(passed=4, failed=1)
     assert "--perf-timeout" in said(result)
 
 
@@ -436,14 +436,14 @@ def test_a_worker_that_cannot_start_fails_every_case_with_the_reason(project: Pr
     project.script(startup="import")
     result = project.run()
     assert result.ret == 1, said(result)
-    result.assert_outcomes(failed=3)
+    result.assert_outcomes(failed=5)
     assert "No module named 'tensorflow'" in said(result)
 
 
 def test_a_worker_that_prints_does_not_break_the_protocol(project: Project) -> None:
     project.script(default={"fault": "print"})
     result = project.run()
-    result.assert_outcomes(passed=3)
+    result.assert_outcomes(passed=5)
 
 
 # Undecided

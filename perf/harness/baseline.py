@@ -13,6 +13,7 @@ from perf.harness import expectation_store
 from perf.harness import machine as machines
 from perf.harness.codec import (
     SCHEMA,
+    WITH_SELECTION,
     check_schema,
     decode_environment,
     decode_machine,
@@ -26,6 +27,8 @@ from perf.harness.errors import Refusal
 from perf.harness.expectation_store import Kept
 from perf.harness.records import Baseline, BaselineCase, Environment, Machine, Run
 from perf.harness.runs import SAVE
+from perf.harness.selection import decode_setting, encode_setting
+from perf.harness.selection_records import PromotedSetting
 from perf.harness.storing import write_whole
 from perf.harness.suite import PROFILES
 
@@ -81,7 +84,16 @@ def from_run(run: Run, machine: Machine) -> Baseline:
     }
     if not cases:
         raise Refusal(f"Run {run.name} holds no case that was measured to its end, so nothing can be compared with it.")
-    return Baseline(name=f"run {run.name}", machine=run.machine, cases=cases)
+    table = run.selection
+    settings = (
+        {}
+        if table is None
+        else {
+            setting: PromotedSetting(table.only([setting]), run.suite, run.date, "named on the command line")
+            for setting in table.groups
+        }
+    )
+    return Baseline(name=f"run {run.name}", machine=run.machine, cases=cases, selection=settings)
 
 
 def differing(ours: Machine, theirs: Machine) -> str:
@@ -111,15 +123,19 @@ def _others(directory: Path, machine: Machine) -> str:
 def read(path: Path) -> Baseline:
     """The baseline in ``path``; raises :class:`Refusal` naming file and entry where anything is not as written."""
     file = read_json(path)
-    check_schema(file)
+    has_selection = check_schema(file) >= WITH_SELECTION
     optional = [expectation_store.BLOCK] if file.has(expectation_store.BLOCK) else []
+    optional += ["selection"] if has_selection else []
     file.closed("schema", "machine", "environments", "cases", *optional)
     expectation_store.decode_kept(file)  # refused here, although it is used elsewhere
     environments = {name: decode_environment(entry) for name, entry in file["environments"].items()}
     cases = {key: _decode_case(key, entry, environments) for key, entry in file["cases"].items()}
     if not cases:
         file["cases"].refuse("at least one case")
-    return Baseline(name=str(path), machine=decode_machine(file["machine"]), cases=cases)
+    settings = {}
+    if has_selection:
+        settings = {setting: decode_setting(setting, entry) for setting, entry in file["selection"].items()}
+    return Baseline(name=str(path), machine=decode_machine(file["machine"]), cases=cases, selection=settings)
 
 
 def _decode_case(key: str, entry: Entry, environments: dict[str, Environment]) -> BaselineCase:
@@ -169,8 +185,13 @@ def write(path: Path, baseline: Baseline, expectations: Mapping[str, Kept] | Non
                 for name, date, result in case.runs
             ],
         }
-    machine = encode_machine(baseline.machine)
-    content = {"schema": SCHEMA, "machine": machine, "environments": environments, "cases": cases}
+    written = {
+        "schema": SCHEMA,
+        "machine": encode_machine(baseline.machine),
+        "environments": environments,
+        "cases": cases,
+        "selection": {setting: encode_setting(promoted) for setting, promoted in sorted(baseline.selection.items())},
+    }
     if expectations:
-        content[expectation_store.BLOCK] = expectation_store.encode_kept(expectations)
-    write_whole(path, content)
+        written[expectation_store.BLOCK] = expectation_store.encode_kept(expectations)
+    write_whole(path, written)

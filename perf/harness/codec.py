@@ -13,20 +13,23 @@ from perf.harness.records import CaseResult, CaseSpec, Environment, Facts, Failu
 
 #: Form of run and baseline files. History:
 #: 1  first form
-SCHEMA = 1
+#: 2  both hold which kernels Keras would pick on a GPU host (``selection``); in form 1 there is none
+SCHEMA = 2
+WITH_SELECTION = 2
 
 #: The stopwatch and the scheduler support no more, and digits are most of a file.
 _SIGNIFICANT_DIGITS = 7
 
 
-def check_schema(block: Entry) -> None:
-    """Refuses a form that this version cannot read."""
+def check_schema(block: Entry) -> int:
+    """The form of a block; refused where this version cannot read it."""
     schema = block["schema"].integer(minimum=1)
     if schema > SCHEMA:
         raise Refusal(
             f"{block.file}: written in form {schema}, this version of the suite reads up to {SCHEMA}. Update the "
             "checkout to the version that wrote the file."
         )
+    return schema
 
 
 def encode_machine(machine: Machine) -> dict[str, Any]:

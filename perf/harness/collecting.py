@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from perf.harness.expectation_session import Expected
-from perf.harness.paired_gate import PairedGate
 from perf.harness.records import CaseSpec
 from perf.harness.replay import MeasuredCase
 from perf.harness.selection_verdict import Selected
@@ -19,11 +18,12 @@ SESSION = pytest.StashKey[Session]()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> list[pytest.Item] | None:
-    """Leaves out the test of a path without cases, which pytest would show as a skipped placeholder."""
+    """Leaves out the test of a path without cases, which pytest would show as a skipped placeholder; so too that of
+    the kernels where the suite has no settings."""
     perf = collector.config.stash.get(SESSION, None)
     arguments = getattr(getattr(obj, "__code__", None), "co_varnames", ())
-    if perf is not None and "selected" in arguments and not perf.prepared.sides:
-        return []  # which kernel would be picked is compared between two environments
+    if perf is not None and "selected" in arguments and not perf.prepared.suite.selection:
+        return []
     if perf is not None and "expected" in arguments and (perf.prepared.sides or not perf.prepared.suite.expectations):
         return []  # what beats what is a question to one environment
     if perf is None or "measured" not in arguments:
@@ -35,7 +35,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """``test_<path>(measured, ...)`` gets the cases of its path."""
     perf = metafunc.config.stash.get(SESSION, None)
     if perf is not None and "selected" in metafunc.fixturenames:
-        metafunc.parametrize("selected", perf.prepared.suite.selection, indirect=True)
+        metafunc.parametrize("selected", list(perf.prepared.suite.selection), indirect=True)
     if perf is not None and "expected" in metafunc.fixturenames:
         metafunc.parametrize(
             "expected",
@@ -99,15 +99,18 @@ def measured(request: pytest.FixtureRequest) -> MeasuredCase:
 
 @pytest.fixture
 def selected(request: pytest.FixtureRequest) -> Selected:
-    """Which kernels Keras would pick on a GPU host with one setting, on both sides."""
+    """Which kernels Keras would pick on a GPU host with one setting, and what became of them."""
     perf = request.config.stash.get(SESSION, None)
-    if not isinstance(perf, PairedGate):
-        pytest.fail("Kernel selection is compared by 'pytest perf --perf-against SPEC'.", pytrace=False)
+    if perf is None:
+        pytest.fail("Kernels are looked at by 'pytest perf' in the checkout, and not otherwise.", pytrace=False)
 
     def fail(message: str) -> Any:
         pytest.fail(message, pytrace=False)
 
-    return perf.selected_group(request.param, fail)
+    found = perf.selected_group(request.param, fail)
+    if found is None:
+        pytest.skip("not looked at")
+    return found
 
 
 @pytest.fixture

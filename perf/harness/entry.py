@@ -135,14 +135,20 @@ def read_json(file: Path) -> Entry:
         raise Refusal(f"{file}: cannot be read: {error}.") from None
     if not text.strip():
         raise Refusal(f"{file}: the file is empty: restore it from version control or a copy, or move it away.")
+    return parse_json(text, file)
+
+
+def parse_json(text: str, file: Path, where: str = "") -> Entry:
+    """The value that ``text`` holds, as strictly as :func:`read_json`; ``where`` names the part of ``file`` it is."""
     try:
         value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
     except (ValueError, RecursionError) as error:
+        place = f"{file}: {where}" if where else f"{file}"
         raise Refusal(
-            f"{file}: not valid JSON, perhaps cut short: {error}. Restore it from version control or a copy, or move "
+            f"{place}: not valid JSON, perhaps cut short: {error}. Restore it from version control or a copy, or move "
             "it away and measure again."
         ) from None
-    return Entry(value, file)
+    return Entry(value, file, where)
 
 
 def _no_constant(name: str) -> NoReturn:

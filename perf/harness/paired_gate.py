@@ -15,14 +15,10 @@ from perf.harness.paired_session import PairedOutcome, run_paired
 from perf.harness.preparation import Prepared
 from perf.harness.records import CaseResult, Judgement
 from perf.harness.replies import CaseError
-from perf.harness.selection import ask
 from perf.harness.selection_verdict import Selected, SelectionComparison, compare
 from perf.harness.session import Session, Statement
+from perf.harness.tracing import trace
 from perf.harness.verdict import Margins
-from perf.harness.workers import Worker
-
-#: Tracing the whole table takes some 10 s of CPU under Keras 3 and 45 s under Keras 2.15, more on a busy machine.
-TRACING_SECONDS = 300.0
 
 
 class PairedGate(Session):
@@ -71,16 +67,16 @@ class PairedGate(Session):
         for name, built in zip(SIDES, self.prepared.sides, strict=True):
             progress.part(f"tracing which kernels Keras would pick, {name}")
             try:
-                limit = max(settings.time_limit, TRACING_SECONDS)
-                with Worker.start(built.side, "cpu", settings.module, settings.root, limit) as worker:
-                    found.append(ask(worker))
+                found.append(trace(built.side, self.prepared.suite, self.groups, settings))
             except CaseError as error:
                 self.selection_failure = f"the {name}'s kernels could not be traced: {error.failure.message}"
                 return
         self.selection = compare(*found)
 
-    def selected_group(self, group: str, fail: Callable[[str], NoReturn]) -> Selected:
-        """What the test of one setting states."""
+    def selected_group(self, group: str, fail: Callable[[str], NoReturn]) -> Selected | None:
+        """What the test of one setting states; ``None`` where nothing was traced."""
+        if self.selection is None and not self.selection_failure:
+            return None
         after = self.selection.after if self.selection else None
         return Selected(group, after, self.selection, fail, failure=self.selection_failure)
 

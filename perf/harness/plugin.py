@@ -110,6 +110,8 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
         perf = item.config.stash.get(SESSION, None)
         if perf is not None and spec_of(item, perf):
             perf.deselected += 1
+        elif perf is not None and group_of(item):
+            perf.deselected_settings += 1
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -119,8 +121,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         specs = [spec for item in session.items if (spec := spec_of(item, perf))]
         groups = [group for item in session.items if (group := group_of(item))]
         expectations = [id for item in session.items if (id := expectation_of(item))]
-        narrowed = perf.deselected > 0 or commandline.narrows(session.config, perf.folder)
-        perf.select(specs, groups, expectations, narrowed=narrowed)
+        perf.select(specs, groups, expectations, narrowed=commandline.narrows(session.config, perf.folder))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

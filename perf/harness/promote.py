@@ -10,17 +10,22 @@ from perf.harness.baseline import differing
 from perf.harness.errors import Refusal
 from perf.harness.exact import numbers_differ
 from perf.harness.expression import selector
+from perf.harness.promote_selection import promotable, promoted_settings
 from perf.harness.records import Baseline, BaselineCase, CaseResult, Run
 from perf.harness.suite import PROFILES
 
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """The new baseline, the cases that entered it, and why others did not."""
+    """The new baseline, the cases and settings (of the table of kernels) that entered it, and why others did not.
+
+    ``left_out`` has keys of cases, and ``kernel[setting]``.
+    """
 
     baseline: Baseline
     promoted: tuple[str, ...]
     left_out: Mapping[str, str]
+    settings: tuple[str, ...] = ()
 
 
 def promote(
@@ -29,21 +34,29 @@ def promote(
     """``baseline`` (``None``: there is none yet) with the selected cases of ``runs`` in place of its own.
 
     Cases that are red, failed, unsteady or absent in one of the runs are left out; cases that the runs do not hold
-    stay as they are. Raises :class:`Refusal` for an empty reason, an interrupted run, runs that do not belong
-    together, or where no case can be promoted.
+    stay as they are. The settings of the table of kernels are promoted likewise; ``select`` knows them as
+    ``kernel[setting]``. Raises :class:`Refusal` for an empty reason, an interrupted run, runs that do not belong
+    together, where cases are selected and none of them can be promoted, or where no setting can and no case is.
     """
     if not reason.strip():
         raise Refusal("--reason TEXT must say why these runs are what later ones are to be compared with.")
     _belong_together(runs)
     matches = selector(select)
     keys = [key for key in dict.fromkeys(key for run in runs for key in run.cases) if matches(key)]
-    if not keys:
+    settings, without = promotable(runs, matches)
+    if not keys and not settings and not without:
         raise Refusal(f"-k {select!r} selects no case of {_names(runs)}: nothing was promoted.")
     left_out = {key: why for key in keys if (why := _why_not(key, runs))}
     promoted = tuple(key for key in keys if key not in left_out)
-    if not promoted:
-        reasons = "; ".join(f"{key}: {why}" for key, why in left_out.items())
-        raise Refusal(f"No case of {_names(runs)} can be promoted, and the baseline is unchanged: {reasons}")
+    if not (promoted if keys else settings):
+        reasons = "; ".join(f"{key}: {why}" for key, why in (left_out or without).items())
+        what = "case" if keys else "setting"
+        raise Refusal(f"No {what} of {_names(runs)} can be promoted, and the baseline is unchanged: {reasons}")
+    if not promoted and baseline is None:
+        raise Refusal(
+            "There is no baseline yet, and a table of kernels alone makes none: promote the run's cases as well, "
+            "without -k."
+        )
     cases = dict(baseline.cases) if baseline else {}
     for key in promoted:
         first = runs[0].cases[key].spec
@@ -57,7 +70,11 @@ def promote(
             promoted=now,
             reason=reason.strip(),
         )
-    return Promotion(Baseline(name, runs[-1].machine, cases), promoted, left_out)
+    selection = {
+        **(baseline.selection if baseline else {}),
+        **promoted_settings(settings, runs, reason.strip(), now),
+    }
+    return Promotion(Baseline(name, runs[-1].machine, cases, selection), promoted, {**left_out, **without}, settings)
 
 
 def _belong_together(runs: Sequence[Run]) -> None:

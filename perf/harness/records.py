@@ -9,10 +9,13 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from perf.harness.selection_records import PromotedSetting, Selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +126,8 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The hardware and what else was seen of the host.
-
-    ``identity`` must match for stored times to be compared (CPU model, cores, GPUs); ``informs`` (host name, memory,
-    kernel, governor ...) is listed where it differs.
-    """
+    """The hardware: ``identity`` must match for stored times to be compared (CPU model, cores, GPUs); ``informs``
+    (host name, memory, kernel, governor ...), what else was seen of the host, is listed where it differs."""
 
     identity: Mapping[str, str]
     informs: Mapping[str, str]
@@ -164,7 +164,8 @@ class Run:
     complete: bool  # every case of the profile was collected and measured or failed
     interrupted: bool  # stopped by a person or a budget; never promoted
     cases: Mapping[str, CaseResult]
-    red: Mapping[str, str]  # case key -> why its test failed; such cases cannot be promoted
+    red: Mapping[str, str]  # case key, or kernel[setting] -> why its test failed; such cannot be promoted
+    selection: Selection | None = None  # kernels that Keras would pick on a GPU host; None where not looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +189,7 @@ class Baseline:
     name: str  # shown: perf/baselines/<machine>.json, or the run that was named
     machine: Machine
     cases: Mapping[str, BaselineCase]
+    selection: Mapping[str, PromotedSetting] = field(default_factory=dict)  # by setting
 
 
 class Verdict(StrEnum):

@@ -12,6 +12,7 @@ from typing import Any
 from perf.harness import expectation_store
 from perf.harness.codec import (
     SCHEMA,
+    WITH_SELECTION,
     check_schema,
     decode_environment,
     decode_machine,
@@ -23,6 +24,8 @@ from perf.harness.codec import (
 from perf.harness.entry import Entry, read_json
 from perf.harness.errors import Refusal
 from perf.harness.records import CaseResult, Environment, Machine, Run
+from perf.harness.selection import decode_selection, encode_selection
+from perf.harness.selection_records import Selection
 from perf.harness.suite import PROFILES
 
 #: Name of our part, at the top of the file and in each benchmark's ``extra_info``.
@@ -30,6 +33,9 @@ BLOCK = "lstm_perf"
 #: The command that makes a run, named wherever one is missing.
 SAVE = "pytest perf --benchmark-save=NAME"
 
+_TOP = (
+    "schema", "date", "machine", "environments", "profile", "suite", "complete", "interrupted", "seed", "red", "failed",
+)  # fmt: skip
 _NUMBERED = re.compile(r"(?P<number>[0-9]{4,})_(?P<name>.+)")
 
 
@@ -56,8 +62,10 @@ def encode_run(
     seed: int,
     red: Mapping[str, str],
     results: Mapping[str, CaseResult],
+    selection: Selection | None = None,
 ) -> RunBlocks:
-    """``date`` with its time zone; ``environments`` by device; ``red``: case key -> why its test failed."""
+    """``date`` with its time zone; ``environments`` by device; ``red``: case key, or ``kernel[setting]``, -> why its
+    test failed; ``selection``: which kernels Keras would pick on a GPU host, ``None`` where that was not found."""
     failed = {key: encode_result(result) for key, result in results.items() if result.failure is not None}
     top = {
         "schema": SCHEMA,
@@ -71,6 +79,7 @@ def encode_run(
         "seed": seed,
         "red": dict(red),
         "failed": failed,
+        "selection": None if selection is None else encode_selection(selection),
     }
     measured = {key: result for key, result in results.items() if result.samples and result.failure is None}
     return RunBlocks(top, {key: encode_result(result) for key, result in measured.items()})
@@ -85,20 +94,10 @@ def read_run(path: Path) -> Run:
             f"'{SAVE}' makes a run."
         )
     top = file[BLOCK]
-    check_schema(top)
+    has_selection = check_schema(top) >= WITH_SELECTION
+    has_expectations = top.has(expectation_store.BLOCK)
     top.closed(
-        "schema",
-        "date",
-        "machine",
-        "environments",
-        "profile",
-        "suite",
-        "complete",
-        "interrupted",
-        "seed",
-        "red",
-        "failed",
-        *([expectation_store.BLOCK] if top.has(expectation_store.BLOCK) else []),
+        *_TOP, *(["selection"] if has_selection else []), *([expectation_store.BLOCK] if has_expectations else [])
     )
     expectation_store.decode_all(top)  # refused here, although it is used elsewhere
     entries = [_benchmark_entry(benchmark) for benchmark in file["benchmarks"].elements()]
@@ -127,6 +126,7 @@ def read_run(path: Path) -> Run:
         interrupted=top["interrupted"].flag(),
         cases=cases,
         red=top["red"].texts(),  # with -x also cases whose tests never ran, and that are not in the file
+        selection=decode_selection(top["selection"]) if has_selection and top["selection"].value is not None else None,
     )
 
 

@@ -6,79 +6,33 @@ How it is found stands in the worker (``lstm_models.selection``); what a change 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from perf.harness.codec import SCHEMA, check_schema
 from perf.harness.entry import Entry
 from perf.harness.replies import CaseError
+from perf.harness.selection_records import MODES, PromotedSetting, Selection, SelectionRow
 
 if TYPE_CHECKING:
     from perf.harness.workers import Worker
 
-MODES = ("inference", "training")
-#: Kernels that are none: this Keras lacks the option, so the row says nothing; or Keras raised.
-NOT_COMPARABLE, FAILS = "not comparable", "fails"
 #: What ``jit_compile="auto"`` resolves to; empty where no model could be had.
 _JIT = ("True", "False", "")
-_COUNT = re.compile(r"^[0-9]+x ")
-
-
-@dataclass(frozen=True, slots=True)
-class SelectionRow:
-    """One layer configuration in one place and mode, as the worker found it; all of it text.
-
-    ``row`` is a stable id, ``dropout/bidirectional``: its group (the setting), a slash, the place. ``kernel``:
-    ``cudnn``, ``loop``, ``unrolled``, with ``2x`` where two LSTMs have it, ``mixed: ...``, :data:`FAILS` or
-    :data:`NOT_COMPARABLE`. ``jit``: ``True``, ``False`` or empty. ``note`` says what else there is to know.
-    ``setting`` and ``place`` are the id in words: ``dropout=0.2``, ``in Bidirectional``.
-    """
-
-    row: str
-    mode: str
-    kernel: str
-    jit: str
-    note: str
-    setting: str
-    place: str
-
-    @property
-    def group(self) -> str:
-        """The setting's id."""
-        return self.row.split("/")[0]
-
-    @property
-    def plain_kernel(self) -> str:
-        """The kernel without the number of LSTMs that have it, which is the place's and not Keras's."""
-        return _COUNT.sub("", self.kernel)
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The whole table of one environment; ``versions`` by name, as the worker describes them."""
-
-    rows: tuple[SelectionRow, ...]
-    versions: Mapping[str, str]
-
-    @property
-    def by_key(self) -> dict[tuple[str, str], SelectionRow]:
-        """By id and mode, in the order of the table."""
-        return {(row.row, row.mode): row for row in self.rows}
-
-
 _FIELDS = tuple(field.name for field in fields(SelectionRow))
 
 
-def ask(worker: Worker) -> Selection:
-    """The table of a worker's environment: two requests, some ten seconds; a GPU is neither needed nor used.
+def ask(worker: Worker, settings: Mapping[str, Mapping[str, Any]]) -> Selection:
+    """The table of ``settings`` in a worker's environment: two requests, some ten seconds for all settings there are;
+    a GPU is neither needed nor used.
 
     The worker closes the case that is open there. Raises :class:`perf.harness.replies.CaseError`, as every request
     does, and for an answer that makes no sense.
     """
     versions = worker.describe().versions
-    rows = worker.request("selection").get("rows")
+    asked = {setting: dict(payload) for setting, payload in settings.items()}
+    rows = worker.request("selection", settings=asked).get("rows")
     if not isinstance(rows, list) or not all(_is_row(row) for row in rows):
         raise _nonsense(f"'rows' must be a list of objects of text with {', '.join(_FIELDS)}, but it is {rows!r:.200}")
     found = tuple(SelectionRow(**row) for row in rows)
@@ -127,6 +81,25 @@ def decode_selection(entry: Entry) -> Selection:
     if fault := _fault(rows):
         entry["rows"].refuse(f"each row once in each mode ({fault})")
     return Selection(rows, entry["versions"].texts())
+
+
+def encode_setting(promoted: PromotedSetting) -> dict[str, Any]:
+    """Plain JSON values, for baselines."""
+    return {
+        "suite": promoted.suite,
+        "promoted": promoted.promoted.isoformat(timespec="seconds"),
+        "reason": promoted.reason,
+        "table": encode_selection(promoted.selection),
+    }
+
+
+def decode_setting(setting: str, entry: Entry) -> PromotedSetting:
+    """Inverse of :func:`encode_setting`; refuses rows that are not of the setting that they stand under."""
+    entry.closed("suite", "promoted", "reason", "table")
+    table = decode_selection(entry["table"])
+    if table.groups != (setting,):
+        entry["table"]["rows"].refuse(f"rows of {setting!r} only, the setting that they stand under")
+    return PromotedSetting(table, entry["suite"].text(), entry["promoted"].date(), entry["reason"].text())
 
 
 def _decode_row(entry: Entry) -> SelectionRow:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from perf.harness.message import ALWAYS_NAMED
-from perf.harness.selection import FAILS, MODES, NOT_COMPARABLE, Selection, SelectionRow
+from perf.harness.selection_records import FAILS, MODES, NOT_COMPARABLE, Selection, SelectionRow
 
 _CUDNN = "cudnn"
 

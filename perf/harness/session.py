@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from perf.harness import paired_file
 from perf.harness.expectation_records import Expectation
@@ -18,6 +18,7 @@ from perf.harness.preparation import Prepared
 from perf.harness.records import CaseResult, CaseSpec, Judgement
 from perf.harness.runs import RunBlocks
 from perf.harness.schedule import draw_seed
+from perf.harness.selection_verdict import Selected
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,8 @@ class Session(ABC):
     """What the stages leave for the next one; the plugin calls them in order."""
 
     blocks: RunBlocks | None = None  # what is stored of a run; a paired session is none
-    deselected = 0
+    deselected = 0  # cases
+    deselected_settings = 0
 
     def __init__(self, prepared: Prepared, folder: Path) -> None:
         self.prepared = prepared
@@ -46,6 +48,7 @@ class Session(ABC):
         self.narrowed = False  # by the user: -k, node ids, --lf ...
         self.groups: tuple[str, ...] = ()  # settings whose kernels are to be found by tracing
         self.expectations: tuple[Expectation, ...] = ()
+        self.settings_narrowed = False  # as narrowed, but settings were left out
         self.journal: Journal | None = None
         self.files: list[Path] = []  # the raw rounds of what was measured side by side
         self.warnings: list[str] = []  # what went wrong and changes no verdict
@@ -64,10 +67,12 @@ class Session(ABC):
     def select(
         self, specs: Sequence[CaseSpec], groups: Sequence[str], expectations: Sequence[str], *, narrowed: bool
     ) -> None:
-        """Which cases, settings and expectations (by id) were collected, and whether the user left some cases out."""
+        """Which cases, settings and expectations (by id) were collected; ``narrowed``: the command line left some out
+        by itself, besides those that were deselected."""
         self.selected, self.groups = tuple(specs), tuple(groups)
         self.expectations = tuple(each for each in self.prepared.suite.expectations if each.id in expectations)
-        self.narrowed = narrowed
+        self.narrowed = narrowed or self.deselected > 0
+        self.settings_narrowed = narrowed or self.deselected_settings > 0
 
     def measure(self, progress: Progress) -> None:
         """Measures and judges what was selected; an interruption keeps the journal of what was measured."""
@@ -121,6 +126,10 @@ class Session(ABC):
     @abstractmethod
     def statement(self, key: str) -> Statement | None:
         """What is to be said of a case; ``None`` where it was not measured."""
+
+    @abstractmethod
+    def selected_group(self, group: str, fail: Callable[[str], NoReturn]) -> Selected | None:
+        """What is to be said of a setting's kernels; ``None`` where nobody looked."""
 
     @abstractmethod
     def reasons_not_green(self) -> tuple[str, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
-from perf.harness import paired_file, runs, verdict
+from perf.harness import paired_file, runs, stored_selection, verdict
 from perf.harness.deciding import Decision, decide
 from perf.harness.environment import Side
 from perf.harness.expectation_records import ExpectationResult
@@ -18,7 +19,9 @@ from perf.harness.measure import Measured, Progress, Settings, measure
 from perf.harness.paired_evidence import Metric
 from perf.harness.preparation import Prepared
 from perf.harness.records import BaselineCase, CaseResult, Comparison, Judgement
+from perf.harness.selection_verdict import Selected
 from perf.harness.session import Session, Statement
+from perf.harness.stored_selection import StoredSelection
 from perf.harness.suite import PROFILES
 from perf.harness.verdict import Margins
 
@@ -34,6 +37,7 @@ class StoredSession(Session):
         self.comparison: Comparison | None = None
         self.decision: Decision | None = None
         self.checked = Checked({}, [])
+        self.selection = StoredSelection()
 
     @property
     def results(self) -> Mapping[str, CaseResult]:
@@ -53,6 +57,10 @@ class StoredSession(Session):
     def _measure(self, settings: Settings, progress: Progress, journal: Journal) -> None:
         self.measured = measure(self.selected, settings, Side(), progress, journal)
         self._judge()
+        prepared = self.prepared
+        self.selection = stored_selection.look(
+            self.groups, self.settings_narrowed, prepared.suite, prepared.baseline, settings, progress
+        )
         self.blocks = self._encode()  # what was measured is kept, should the rest be interrupted
         if self.comparison is not None and self.comparison.suspects:
             self._decide(self.comparison, settings, progress)
@@ -64,7 +72,7 @@ class StoredSession(Session):
 
     def needs_journal(self, saved: Path | None) -> bool:
         """Whether the journal holds what no other file does."""
-        return self.prepared.options.saves and saved is None
+        return self.prepared.options.saves and saved is None and bool(self.results)
 
     def statement(self, key: str) -> Statement | None:
         """What was measured of the case and, when compared, its verdict."""
@@ -72,6 +80,10 @@ class StoredSession(Session):
         if result is None or self.blocks is None or not (result.samples or result.failure):
             return None
         return Statement(result, self.judgements.get(key), self.blocks.cases.get(key, {}))
+
+    def selected_group(self, group: str, fail: Callable[[str], NoReturn]) -> Selected | None:
+        """What the test of one setting states; ``None`` where nothing was looked at."""
+        return self.selection.selected(group, fail)
 
     def _judge(self) -> None:
         prepared = self.prepared
@@ -146,6 +158,7 @@ class StoredSession(Session):
         assert self.measured is not None
         red = {key: judgement.reason for key, judgement in self.judgements.items() if judgement.verdict.is_red}
         red |= {key: result.failure.message for key, result in self.results.items() if result.failure is not None}
+        red |= self.selection.red
         return runs.encode_run(
             date=self.date,
             machine=self.prepared.machine,
@@ -157,15 +170,20 @@ class StoredSession(Session):
             seed=self.seed,
             red=red,
             results=self.results,
+            selection=self.selection.found,
         )
 
     def reasons_not_green(self) -> tuple[str, ...]:
         """Why the session is not green although no test failed."""
         options = self.prepared.options
-        of_expectations = expectations_not_green(self.expected, fail_inconclusive=options.fail_inconclusive)
-        if not self.selected and any(each.skip is None for each in self.expectations):
-            return of_expectations  # nobody asked for a case
-        of_cases = reasons_not_green(
+        others = (
+            *self.selection.reasons_not_green(),
+            *expectations_not_green(self.expected, fail_inconclusive=options.fail_inconclusive),
+        )
+        looked_at = self.selection.found is not None or any(each.skip is None for each in self.expectations)
+        if looked_at and not self.selected and not self.without_test:
+            return others  # nobody asked for a case
+        cases = reasons_not_green(
             self.results,
             self.comparison,
             fail_inconclusive=options.fail_inconclusive,
@@ -173,4 +191,4 @@ class StoredSession(Session):
             without_test=self.without_test,
             not_decided=self.decision.not_decided if self.decision else (),
         )
-        return (*of_cases, *of_expectations)
+        return (*cases, *others)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from perf.harness.expectation_records import Expectation
 from perf.harness.records import CaseSpec
@@ -35,8 +36,9 @@ class Suite:
     ``root`` is put on the worker's import path, ``worker`` is the module there whose ``serve(channel)`` speaks the
     protocol. ``name`` says which workloads these are: a baseline case of another suite is not missed in this one.
     ``margins_percent`` overrides ``--perf-margin`` by case key.
-    ``selection`` names the settings whose kernels the worker finds by tracing (:mod:`perf.harness.selection`), one
-    test each. ``expectations`` have one test each too; ``contenders`` are their cases by key.
+    ``selection`` has the settings whose kernels the worker finds by tracing (:mod:`perf.harness.selection`), one test
+    each: by id, what the worker is sent with it. ``expectations`` have one test each too; ``contenders`` are their
+    cases by key.
     """
 
     root: Path
@@ -45,6 +47,6 @@ class Suite:
     name: str = BUILT_IN
     worker: str = "lstm_models.worker"
     margins_percent: Mapping[str, float] = field(default_factory=dict)
-    selection: tuple[str, ...] = ()
+    selection: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     expectations: tuple[Expectation, ...] = ()
     contenders: Mapping[str, CaseSpec] = field(default_factory=dict)

@@ -155,6 +155,7 @@ def run_json(one: Run) -> dict[str, Any]:
         seed=one.seed,
         red=one.red,
         results=one.cases,
+        selection=one.selection,
     )
     stats = {"min": 0.01, "max": 0.01, "mean": 0.01, "median": 0.01}
     benchmarks = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from perf.harness.selection import Selection, SelectionRow
+from perf.harness.selection_records import Selection, SelectionRow
 from tests import fake_selection
 
 

@@ -74,7 +74,7 @@ SAMPLE_FAULTS = [
     (("samples", 0, "facts", "more"), 1, "facts.more"),
     (("samples",), [], "at least 1"),
     (("spec", "batch"), "32", "spec.batch"),
-    (("schema",), 2, "form 2"),
+    (("schema",), 3, "form 3"),
     (("schema",), 0, "schema"),
 ]
 

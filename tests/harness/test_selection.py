@@ -12,7 +12,8 @@ from perf.harness.entry import Entry
 from perf.harness.environment import Side
 from perf.harness.errors import Refusal
 from perf.harness.replies import CaseError
-from perf.harness.selection import Selection, ask, decode_selection, encode_selection
+from perf.harness.selection import ask, decode_selection, encode_selection
+from perf.harness.selection_records import Selection
 from perf.harness.storing import dump
 from perf.harness.workers import Worker, WorkerError
 from tests import fake_selection
@@ -27,7 +28,7 @@ def asked(tmp_path: Path, **script: Any) -> Selection:
     file.write_text(json.dumps(script))
     side = Side(variables={"FAKE_WORKER_SCRIPT": str(file)})
     with Worker.start(side, "cpu", "tests.fake_worker", ROOT) as worker:
-        return ask(worker)
+        return ask(worker, {"default": {}, "dropout": {}, "relu": {}})
 
 
 def test_a_worker_is_asked_for_its_table_and_versions(tmp_path):
@@ -65,7 +66,7 @@ class Answering:
     def describe(self) -> Any:
         return selection()
 
-    def request(self, op: str) -> dict[str, Any]:
+    def request(self, op: str, **fields: Any) -> dict[str, Any]:
         return {"rows": self.rows}
 
 
@@ -91,7 +92,7 @@ OTHER = {**ROW, "mode": "training"}
 )
 def test_an_answer_that_makes_no_sense_is_not_used(rows, said):
     with pytest.raises(CaseError, match="makes no sense") as caught:
-        ask(Answering(rows))
+        ask(Answering(rows), {"default": {}})
     assert said in caught.value.failure.message
     assert caught.value.failure.stage == "worker"
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import pytest
 
 from perf.harness.report.selection import comparison_lines, selection_table
-from perf.harness.selection import Selection
+from perf.harness.selection_records import Selection
 from perf.harness.selection_verdict import Selected, SelectionComparison, compare
 from tests.fake_suite import CHECKOUT
 from tests.harness.selections import selection, with_fields
@@ -227,7 +227,7 @@ def test_a_table_that_is_not_there_fails(selected, said):
 
 FIXTURE = """
 import pytest
-from perf.harness.selection import Selection
+from perf.harness.selection_records import Selection
 from perf.harness.selection_verdict import Selected, compare
 from tests.harness.test_selection_verdict import NEW, OLD
 

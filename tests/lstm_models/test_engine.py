@@ -222,6 +222,17 @@ class TestRounds:
         found = rounds.timed(call, lambda: None, 1, 20, keeps_calls=True, factor=3.0)
         assert all(whole >= 3.0 * part for whole, part in zip(found.call_seconds, inner, strict=True))
 
+    def test_a_slowdown_makes_a_round_last_that_much_longer(self) -> None:
+        inner: list[float] = []
+
+        def call() -> None:
+            start = perf_counter()
+            sum(range(20_000))
+            inner.append(perf_counter() - start)
+
+        found = rounds.timed(call, lambda: None, 1, 20, keeps_calls=False, factor=3.0)
+        assert found.seconds[0] >= 3.0 * sum(inner)
+
     @pytest.mark.parametrize("text", ["fast", "0.5", "nan", "inf", ""])
     def test_a_slowdown_that_is_no_factor_is_refused(self, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(rounds.SLOWDOWN, text)

@@ -17,7 +17,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import keras
 import tensorflow as tf
 
-from lstm_models import keras_layers, selection, selection_places
+from lstm_models import keras_layers, selection, selection_places, selection_workloads
 from lstm_models.engine import Engine
 from lstm_models.selection_places import PLACES, SETTINGS, Placed, Setting
 from lstm_models.workloads import Workload, builtin
@@ -31,7 +31,8 @@ BARE, *_ = PLACES
 
 @pytest.fixture(scope="module")
 def table() -> Table:
-    return {(row["row"], row["mode"]): row for row in selection.selection()}
+    settings: dict[str, dict[str, Any]] = {setting: {} for setting in selection_places.GROUPS}
+    return {(row["row"], row["mode"]): row for row in selection.selection(settings)}
 
 
 def kernels(table: Table, row: str) -> set[str]:
@@ -111,10 +112,58 @@ def test_the_options_of_the_built_in_workloads_are_settings() -> None:
     assert BY_ID["relu"].options["activation"] in {workload.activation for workload in builtin().values()}
 
 
+def of_workloads(**workloads: Workload) -> dict[str, dict[str, str]]:
+    """The training rows of workloads, by name."""
+    asked = {name: workload.to_plain() for name, workload in workloads.items()}
+    return {row["row"].split("/")[0]: row for row in selection.selection(asked) if row["mode"] == "training"}
+
+
+def test_a_workloads_model_is_a_row_and_decides_as_its_layers_do() -> None:
+    available = builtin()
+    names = ("chatbot", "speech", "layer-128-recurrent-dropout", "layer-128-relu", "layer-128-mask-left")
+    found = of_workloads(**{name: available[name] for name in names})
+    assert {name: (row["kernel"], row["jit"]) for name, row in found.items()} == {
+        "chatbot": ("2x cudnn", "False"),
+        "speech": ("8x cudnn", "False"),
+        "layer-128-recurrent-dropout": ("loop", "False"),
+        "layer-128-relu": ("loop", "True"),
+        "layer-128-mask-left": ("fails", "False"),
+    }
+    assert found["layer-128-mask-left"]["note"].startswith("cuDNN is picked and refuses at run time")
+    assert (found["chatbot"]["setting"], found["chatbot"]["place"]) == ("workload chatbot", "whole model")
+
+
+def mixed_model(lstm: Any) -> Any:
+    """A user's own model: one LSTM goes to cuDNN, the other does not."""
+    inputs = keras.Input((3, 2))
+    hidden = lstm(4, return_sequences=True)(inputs)
+    return keras.Model(inputs, lstm(4, activation="relu")(hidden))
+
+
+def test_a_users_function_is_a_row_too_and_one_that_fails_says_why() -> None:
+    found = of_workloads(
+        ours=Workload("ours", "", kind="builder", builder=f"{__name__}:mixed_model"),
+        gone=Workload("gone", "", kind="builder", builder="no.such.module:build"),
+    )
+    assert found["ours"]["kernel"] == "mixed: cudnn 1, loop 1"
+    assert found["gone"]["kernel"] == "fails"
+    assert "builder 'no.such.module:build' was not found" in found["gone"]["note"]
+
+
+def test_sizes_are_small_and_the_options_stay() -> None:
+    for workload in builtin().values():
+        small = selection_workloads.tiny(workload)
+        sizes = ("units", "timesteps", "features", "vocabulary", "embedding", "outputs")
+        same = dict.fromkeys(sizes, 0)
+        assert replace(small, **same) == replace(workload, **same)
+        assert max(getattr(small, size) for size in sizes) <= 5
+        assert [bool(getattr(small, size)) for size in sizes] == [bool(getattr(workload, size)) for size in sizes]
+
+
 def one_row(monkeypatch: pytest.MonkeyPatch, setting: Setting, place: Any = BARE) -> dict[str, dict[str, str]]:
     """The table reduced to one row, by mode."""
     monkeypatch.setattr(selection, "rows", lambda: [(setting, place)])
-    return {row["mode"]: row for row in selection.selection()}
+    return {row["mode"]: row for row in selection.selection({setting.id: {}})}
 
 
 def test_it_is_found_by_tracing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +236,7 @@ def test_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: FileP
     before = state()
     shown = ("saved", "mixed-float16")
     monkeypatch.setattr(selection, "rows", lambda: [(BY_ID["dropout"], place) for place in PLACES if place.id in shown])
-    assert {row["kernel"] for row in selection.selection()} == {"cudnn"}
+    assert {row["kernel"] for row in selection.selection({"dropout": {}})} == {"cudnn"}
     assert state() == before
     assert os.listdir(tmp_path) == []
 
@@ -203,7 +252,7 @@ def test_the_engine_answers_with_it_and_closes_the_open_case(monkeypatch: pytest
     monkeypatch.setattr(selection, "rows", lambda: [(BY_ID["default"], BARE)])
     engine = Engine()
     engine.open(tiny.case(tiny.FEATURES).to_plain())
-    rows = engine.selection()["rows"]
+    rows = engine.selection({"default": {}})["rows"]
     assert [(row["row"], row["mode"], row["kernel"]) for row in rows] == [
         ("default/layer", "inference", "cudnn"),
         ("default/layer", "training", "cudnn"),

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -57,7 +58,7 @@ class Fake:
     def close(self, slot: int = 0) -> None:
         self.closed += 1
 
-    def selection(self) -> dict[str, Any]:
+    def selection(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         return {"rows": [{"row": "default/layer"}]}
 
 
@@ -85,7 +86,7 @@ def test_every_request_gets_its_fields() -> None:
         {"op": "open", "case": {"path": "fit"}},
         {"op": "run", "rounds": 2, "calls": 3},
         {"op": "close"},
-        {"op": "selection"},
+        {"op": "selection", "settings": {"dropout": {}}},
         engine=engine,
     ) == [
         {"ok": True, "versions": {"python": "3"}},

@@ -96,4 +96,8 @@ def test_text_that_is_no_case_says_what_one_looks_like(text: str) -> None:
 
 
 def test_every_suite_names_the_settings_whose_kernels_are_traced() -> None:
-    assert suite(SuiteRequest("smoke", ("cpu",))).selection[:2] == ("default", "dropout")
+    selection = suite(SuiteRequest("smoke", ("cpu",))).selection
+    assert list(selection)[:2] == ["default", "dropout"]
+    assert list(selection)[-1] == "workload:layer-128-dropout"
+    assert selection["default"] == {}
+    assert selection["workload:chatbot"]["kind"] == "encoder-decoder"

@@ -10,9 +10,8 @@ from perf.harness.numbers import counted
 from perf.harness.paired_gate import PairedGate
 from perf.harness.rebuild import environment_notes
 from perf.harness.report import comparison as compared
-from perf.harness.report import paired, results
+from perf.harness.report import paired, results, selection
 from perf.harness.report.expectations import expectations_table, explanation, then_and_now
-from perf.harness.report.selection import comparison_lines
 from perf.harness.stored_session import StoredSession
 
 if TYPE_CHECKING:
@@ -47,14 +46,17 @@ def summary_lines(reporter: pytest.TerminalReporter, session: Session, *, saved:
     parts = [*_skipped(session)]
     if session.journal is not None and not session.finished:
         parts.append(f"Interrupted. What was measured so far is kept in {_shown(session.journal.path)}.")
-    elif session.journal is not None and session.prepared.options.saves and saved is None:
+    elif session.journal is not None and session.prepared.options.saves and saved is None and session.results:
         parts.append(f"The run was not saved. What was measured is kept in {_shown(session.journal.path)}.")
     if isinstance(session, PairedGate) and session.selection is not None:
-        parts.append(comparison_lines(session.selection))
+        parts.append(selection.comparison_lines(session.selection))
     if isinstance(session, PairedGate) and session.outcome is not None:
         parts.append(paired.report(session.outcome))
     elif isinstance(session, StoredSession):
+        parts += selection.stored_lines(session.selection, saved.stem if saved else None)
         parts += _measured(session, saved) if session.results else []
+        if session.prepared.options.saves and session.selection.found is not None and not session.results:
+            parts.append("The table of kernels alone is no run and was not saved: a run holds at least one case.")
         parts += [expectations_table(session.expected), explanation(session.expected)]
         parts.append(then_and_now(session.prepared.kept, session.expected))
     parts += [f"raw rounds of both sides: {_shown(path)}" for path in session.files]

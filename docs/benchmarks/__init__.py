@@ -1,0 +1,1 @@
+"""Commands behind the figures in these documents."""
