@@ -38,13 +38,14 @@ class _Opening:
     first_call_seconds: float
     first_call_traces: int
     bytes_peak: Optional[int]
+    device_bytes_peak: Optional[int]
 
 
 class Engine:
     """The real engine; see :class:`lstm_models.worker.Engine`."""
 
     def __init__(self) -> None:
-        self._open: Optional[_Open] = None
+        self._open: dict[int, _Open] = {}  # by slot
         self._started = False
 
     def describe(self) -> dict[str, Any]:
@@ -64,9 +65,9 @@ class Engine:
         _opened(Case(Path.FORWARD, tiny, 2, device, Kernel.XLA))
         _free()
 
-    def open(self, case: Mapping[str, Any]) -> dict[str, Any]:
+    def open(self, case: Mapping[str, Any], slot: int = 0) -> dict[str, Any]:
         """Open the case of :meth:`lstm_models.case.Case.to_plain`; raises :class:`Problem`, with the case closed."""
-        self.close()
+        self.close(slot)
         self._start()
         asked = Case.from_plain(case)
         _check_device(asked)
@@ -74,19 +75,19 @@ class Engine:
             opening = _opened(asked)
             reply = _reply(asked, opening)
         except BaseException:
-            _free()
+            self._free()
             raise
-        self._open = _Open(asked, opening.step)
-        # What is alive now stays until the case is closed; the collector need not look at it during the rounds.
-        gc.collect()
-        gc.freeze()
+        if self._open:  # what another case gave back is used again, and the peak would not show it
+            reply["bytes_peak"] = reply["device_bytes_peak"] = None
+        self._open[slot] = _Open(asked, opening.step)
+        self._freeze()
         return reply
 
-    def run(self, rounds: int, calls: int) -> dict[str, Any]:
-        """Time the open case; see :func:`lstm_models.rounds.timed`."""
-        if self._open is None:
-            raise Problem("run", "No case is open: open one before running it.")
-        step, case = self._open.step, self._open.case
+    def run(self, rounds: int, calls: int, slot: int = 0) -> dict[str, Any]:
+        """Time the slot's case; see :func:`lstm_models.rounds.timed`."""
+        if slot not in self._open:
+            raise Problem("run", f"No case is open in slot {slot}: open one before running it.")
+        step, case = self._open[slot].step, self._open[slot].case
         traces = step.traces()
         times = timed(step.call, step.reset, rounds, calls, case.keeps_calls, slowdown())
         return {
@@ -95,23 +96,37 @@ class Engine:
             "traces": step.traces() - traces,
         }
 
-    def close(self) -> None:
-        """Free the open case; nothing to do if there is none."""
-        if self._open is not None:
-            self._open = None
+    def close(self, slot: int = 0) -> None:
+        """Free the slot's case; nothing to do if there is none."""
+        if self._open.pop(slot, None) is not None:
             gc.unfreeze()
-            _free()
+            self._free()
+            if self._open:
+                self._freeze()
 
     def selection(self, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """``{"rows": ...}`` of :func:`lstm_models.selection.selection`; closes the open case first."""
-        self.close()
+        """``{"rows": ...}`` of :func:`lstm_models.selection.selection`; closes the open cases first."""
+        for slot in list(self._open):
+            self.close(slot)
         self._start()
         from lstm_models.selection import selection
 
         try:
             return {"rows": selection(settings)}
         finally:
+            self._free()
+
+    def _free(self) -> None:
+        """Give back what nobody uses any more; Keras's own state only when no open model can depend on it."""
+        if self._open:
+            memory.trim()
+        else:
             _free()
+
+    def _freeze(self) -> None:
+        """What is alive now stays until a case is closed; the collector need not look at it during the rounds."""
+        gc.collect()
+        gc.freeze()
 
     def _start(self) -> None:
         """Import the framework, once; refuse a Keras on another backend, whose kernels are not TensorFlow's."""
@@ -132,6 +147,7 @@ def _opened(case: Case) -> _Opening:
     memory.trim()
     counted = memory.reset_peak()
     before = memory.resident()
+    on_device = memory.reset_device_peak(case.device)
     built = models.build(case.workload, case.kernel, case.precision, case.batch)
     batches = paths.batches_per_call(case)
     if case.workload.kind in ("builder", "saved"):
@@ -149,7 +165,9 @@ def _opened(case: Case) -> _Opening:
     synchronise()
     peak = memory.peak()
     used = max(peak - before, 0) if counted and peak is not None and before is not None else None
-    return _Opening(built, dataset.first(case.batch), step, seconds, traces, used)
+    device_peak = memory.device_peak(case.device)
+    device_used = None if device_peak is None or on_device is None else max(device_peak - on_device, 0)
+    return _Opening(built, dataset.first(case.batch), step, seconds, traces, used, device_used)
 
 
 def _reply(case: Case, opening: _Opening) -> dict[str, Any]:
@@ -165,6 +183,7 @@ def _reply(case: Case, opening: _Opening) -> dict[str, Any]:
     return {
         "first_call_seconds": opening.first_call_seconds,
         "bytes_peak": opening.bytes_peak,
+        "device_bytes_peak": opening.device_bytes_peak,
         "facts": {
             "kernel": proved.kernel,
             "device": proved.device,

@@ -1,4 +1,5 @@
-"""Peak host memory of this process, over a stretch that starts when the caller says so. Linux only, else ``None``."""
+"""Peak memory over a stretch that starts when the caller says so: of this process on the host (Linux only, else
+``None``), and of TensorFlow's allocator on a GPU."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ import ctypes
 import gc
 import pathlib
 from typing import Optional
+
+from lstm_models.words import Device
 
 _SELF = pathlib.Path("/proc/self")
 
@@ -38,6 +41,25 @@ def resident() -> Optional[int]:
 def peak() -> Optional[int]:
     """Most bytes resident since :func:`reset_peak`."""
     return _status("VmHWM")
+
+
+def reset_device_peak(device: Device) -> Optional[int]:
+    """Start the allocator's high-water mark anew; the bytes in use now, ``None`` on the CPU, which keeps no count."""
+    if device is not Device.GPU:
+        return None
+    import tensorflow as tf
+
+    tf.config.experimental.reset_memory_stats("GPU:0")
+    return int(tf.config.experimental.get_memory_info("GPU:0")["current"])
+
+
+def device_peak(device: Device) -> Optional[int]:
+    """Most bytes that tensors used on the GPU since :func:`reset_device_peak`; cuDNN's workspaces too."""
+    if device is not Device.GPU:
+        return None
+    import tensorflow as tf
+
+    return int(tf.config.experimental.get_memory_info("GPU:0")["peak"])
 
 
 def _status(key: str) -> Optional[int]:

@@ -1,9 +1,11 @@
 """The worker's side of the protocol: one request, one reply, builtins only.
 
 The harness starts a process with ``import lstm_models.worker; lstm_models.worker.serve(channel)``. Requests are
-dicts with ``op``: ``describe``, ``warm_up``, ``open``, ``run``, ``close``, ``selection``. Replies are
-``{"ok": True, ...}`` or ``{"ok": False, "stage": ..., "message": ...}``, with ``"raised": True`` where nobody expected
-it. Nothing of a request ends the loop; a closed channel, ``None`` and ``SystemExit`` do.
+dicts with ``op``: ``describe``, ``warm_up``, ``open``, ``run``, ``close``, ``selection``. Several cases are open at
+once where ``open``, ``run`` and ``close`` name a ``slot`` (a whole number; 0 where none is named), so that their rounds
+can take turns in one process. Replies are ``{"ok": True, ...}`` or ``{"ok": False, "stage": ..., "message": ...}``,
+with ``"raised": True`` where nobody expected it. Nothing of a request ends the loop; a closed channel, ``None`` and
+``SystemExit`` do.
 """
 
 from __future__ import annotations
@@ -33,14 +35,14 @@ class Engine(Protocol):
     def warm_up(self) -> None:
         """Bring up the framework with a tiny model that is not timed."""
 
-    def open(self, case: Mapping[str, Any]) -> dict[str, Any]:
-        """Build the case, time its first call, and prove what it computes."""
+    def open(self, case: Mapping[str, Any], slot: int = 0) -> dict[str, Any]:
+        """Build the case, time its first call, and prove what it computes; what the slot held is closed first."""
 
-    def run(self, rounds: int, calls: int) -> dict[str, Any]:
-        """Time ``rounds`` rounds of ``calls`` calls of the open case."""
+    def run(self, rounds: int, calls: int, slot: int = 0) -> dict[str, Any]:
+        """Time ``rounds`` rounds of ``calls`` calls of the slot's case."""
 
-    def close(self) -> None:
-        """Free the open case."""
+    def close(self, slot: int = 0) -> None:
+        """Free the slot's case."""
 
     def selection(self, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Which kernel Keras would pick on a GPU host with each of the settings: ``{"rows": [...]}``."""
@@ -92,12 +94,13 @@ def _fields(engine: Engine, op: Any, request: Mapping[str, Any]) -> dict[str, An
     if op == "warm_up":
         engine.warm_up()
         return {}
+    slot = request.get("slot", 0)
     if op == "open":
-        return engine.open(request["case"])
+        return engine.open(request["case"], slot)
     if op == "run":
-        return engine.run(request["rounds"], request["calls"])
+        return engine.run(request["rounds"], request["calls"], slot)
     if op == "close":
-        engine.close()
+        engine.close(slot)
         return {}
     if op == "selection":
         return engine.selection(request["settings"])

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
 
 from perf.harness import baseline as baselines
+from perf.harness import expectation_store
 from perf.harness.errors import Refusal
+from perf.harness.expectation_store import Kept
 from perf.harness.machine import fingerprint
 from perf.harness.promote import promote
 from perf.harness.records import Baseline
 from perf.harness.report.promotion import promotion_table
-from perf.harness.runs import find_run, read_run
+from perf.harness.runs import BLOCK, find_run, read_run
 from perf.harness.selection_records import key_of
 from perf.harness.stored_report import report, runs_of
 
@@ -67,12 +69,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _promote(names: Sequence[str], select: str, reason: str, storage: Path, directory: Path) -> str:
-    runs = [read_run(_find(storage, name)) for name in names]
+    paths = [_find(storage, name) for name in names]
+    runs = [read_run(path) for path in paths]
     path = baselines.path_for(directory, runs[0].machine)
     old = baselines.load(directory, runs[0].machine) if path.is_file() else None
     promotion = promote(runs, old, select=select, reason=reason, now=datetime.now(UTC), name=str(path))
-    _write(path, promotion.baseline)
-    return promotion_table(promotion, old)
+    kept = expectation_store.of_baseline(path) if old else {}
+    expectations = expectation_store.promoted([expectation_store.of_run(run, BLOCK) for run in paths], kept, select)
+    _write(path, promotion.baseline, expectations)
+    return promotion_table(promotion, old, [id for id in expectations if expectations[id] != kept.get(id)])
 
 
 def _report(folder: Path, names: Sequence[str], storage: Path, directory: Path) -> str:
@@ -90,14 +95,15 @@ def _retire(keys: Sequence[str], directory: Path) -> str:
     settings = {setting: promoted for setting, promoted in old.selection.items() if key_of(setting) not in keys}
     if not left:
         raise Refusal(f"That would leave no case in {old.name}. Delete the file instead, and promote new runs.")
-    _write(baselines.path_for(directory, machine), replace(old, cases=left, selection=settings))
+    path = baselines.path_for(directory, machine)
+    _write(path, replace(old, cases=left, selection=settings), expectation_store.of_baseline(path))
     taken = len(held) - len(left) - len(settings)
     return f"{old.name}: {taken} taken out, {len(left) + len(settings)} left. Review it and commit it."
 
 
-def _write(path: Path, baseline: Baseline) -> None:
+def _write(path: Path, baseline: Baseline, expectations: Mapping[str, Kept]) -> None:
     try:
-        baselines.write(path, baseline)
+        baselines.write(path, baseline, expectations)
     except OSError as error:
         raise Refusal(f"{path} could not be written and is as it was: {error.strerror or error}.") from None
 

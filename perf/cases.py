@@ -17,7 +17,9 @@ from lstm_models.selection_places import GROUPS
 from lstm_models.selection_workloads import setting_id
 from lstm_models.words import Device, Kernel, Path, Precision
 from lstm_models.workloads import Workload, WorkloadError
+from perf import expectations
 from perf.harness.errors import Refusal
+from perf.harness.machine import cpu_flags
 from perf.harness.margins import load_margins
 from perf.harness.records import CaseSpec
 from perf.harness.suite import BUILT_IN, Suite, SuiteRequest
@@ -109,7 +111,10 @@ OWN_PROFILES = {"smoke": OWN_SMOKE, "nightly": OWN, "full": OWN_FULL}
 
 
 def suite(request: SuiteRequest) -> Suite:
-    """The suite that the root conftest hands to the harness; raises :class:`Refusal` for a bad workload file."""
+    """The suite that the root conftest hands to the harness.
+
+    Raises :class:`Refusal` for a bad file of workloads or expectations.
+    """
     try:
         available = workloads.load(request.workloads) if request.workloads else workloads.builtin()
     except WorkloadError as error:
@@ -118,6 +123,9 @@ def suite(request: SuiteRequest) -> Suite:
     own = request.workloads is not None
     found = cases(request.profile, available, devices, own=own, paired=request.paired)
     specs = tuple(spec(case) for case in found)
+    expected, contenders = expectations.of_suite(
+        request.expectations, available, expectations.Host(request.devices, cpu_flags()), own=own
+    )
     return Suite(
         root=HERE.parent,
         specs=specs,
@@ -125,6 +133,8 @@ def suite(request: SuiteRequest) -> Suite:
         name=request.workloads.name if request.workloads else BUILT_IN,
         margins_percent=load_margins(HERE / "margins.toml", [spec.key for spec in specs]),
         selection=selection(available),
+        expectations=expected,
+        contenders={case.key: spec(case) for case in contenders},
     )
 
 

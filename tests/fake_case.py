@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from lstm_models.case import Case
+
 
 def key_of(case: Mapping[str, Any]) -> str:
     """A payload's key: its own, else composed as ``lstm_models.case.Case.key`` does."""
@@ -12,3 +14,15 @@ def key_of(case: Mapping[str, Any]) -> str:
         return str(case["key"])
     words = (case["workload"]["name"], f"b{case['batch']}", case["device"], case["kernel"], case["precision"])
     return f"{case['path']}[{'-'.join(words)}]"
+
+
+def steps_per_call(case: Mapping[str, Any]) -> int:
+    """A payload's own, else that of the real case which it is; 1 where it is neither."""
+    if "steps_per_call" in case:
+        return int(case["steps_per_call"])
+    return Case.from_plain(case).steps_per_call if is_real(case) else 1
+
+
+def is_real(case: Mapping[str, Any]) -> bool:
+    """Whether it is the payload of a :class:`lstm_models.case.Case`, and not one that a test made up."""
+    return isinstance(case.get("workload"), Mapping)

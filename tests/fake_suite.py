@@ -1,7 +1,7 @@
 """A suite of fake cases: what a pytester project's root conftest hands to the harness.
 
-``suite.json`` in the project lists ``path/workload`` names (each one case), those that only ``nightly`` holds, and
-cases that cannot exist.
+``suite.json`` in the project lists ``path/workload`` names (each one case), those that only ``nightly`` holds, cases
+that cannot exist, and whether the real expectations are in it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import hashlib
 import json
 from pathlib import Path
 
+from lstm_models import workloads
+from perf import cases, expectations
 from perf.harness.records import CaseSpec
 from perf.harness.suite import Suite, SuiteRequest
 
@@ -45,6 +47,11 @@ def suite(request: SuiteRequest, project: Path) -> Suite:
     names = listed["cases"] + (listed["nightly"] if request.profile != "smoke" else [])
     specs = [case(name, device) for device in request.devices for name in names]
     specs += [case(name, skip=reason) for name, reason in listed.get("skipped", {}).items()]
+    host = expectations.Host(request.devices, frozenset())
+    real = listed.get("expectations", False)
+    expected, contenders = (
+        expectations.of_suite(request.expectations, workloads.builtin(), host, own=False) if real else ((), ())
+    )
     return Suite(
         root=CHECKOUT,
         specs=tuple(specs),
@@ -52,4 +59,6 @@ def suite(request: SuiteRequest, project: Path) -> Suite:
         name=request.workloads.name if request.workloads else "built-in",
         worker="tests.fake_worker",
         selection={"default": {}, "dropout": {}},
+        expectations=expected,
+        contenders={contender.key: cases.spec(contender) for contender in contenders},
     )

@@ -11,6 +11,7 @@ file; all of it is optional::
       "selection": {"dropout/layer": "loop"},   kernels laid over tests.fake_selection's table, null removes a row
       "selection_fault": "crash",   a fault (see below) when the table is asked for
       "default": {...},             what holds for every case
+      "costs": {...},               times and memory by device and kernel, see tests.fake_costs; over "default"
       "cases": {"lstm-b1-cpu": {...}}     and, later ones winning, for all cases whose key contains the text
       "sides": {"candidate": {...}}       all of the above, laid over it in workers of this side: those with the
                                     environment variable ``FAKE_WORKER_SIDE=candidate``
@@ -50,13 +51,14 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lstm_models import worker
 from lstm_models.problem import Problem
-from tests import fake_selection
-from tests.fake_case import key_of
+from tests import fake_costs, fake_selection
+from tests.fake_case import key_of, steps_per_call
 
 DEFAULT: dict[str, Any] = {
     "seconds_per_step": 0.004,
@@ -87,6 +89,27 @@ ENVIRONMENT: dict[str, Any] = {
 }
 
 
+@dataclass
+class OpenCase:
+    """A case in a slot, with the stream of its noise."""
+
+    case: Mapping[str, Any]
+    key: str
+    entry: dict[str, Any]
+    random: random.Random
+    rounds: int = 0
+    seconds_per_step: float = 0.0
+
+    def noise(self, sd: float) -> float:
+        return self.random.lognormvariate(0, sd) if sd else 1.0
+
+    def round(self) -> float:
+        """Seconds per step in the next round."""
+        left = max(0.0, 1 - self.rounds / self.entry["drift_rounds"])
+        self.rounds += 1
+        return float(self.seconds_per_step * (1 + self.entry["drift"] * left) * self.noise(self.entry["noise"]))
+
+
 class FakeEngine:
     """Answers as its script says; no clock, no sleep."""
 
@@ -99,8 +122,7 @@ class FakeEngine:
             raise ValueError(f"FAKE_WORKER_SCRIPT has unknown entries: {unknown}")
         self.script |= _laid_over(self.script, self.script.pop("sides", {}).get(self.side, {}))
         self.opened: dict[str, int] = {}
-        self.case: Mapping[str, Any] | None = None
-        self.key = ""
+        self.open_cases: dict[int, OpenCase] = {}
         self._log("start")
         device = "cpu" if os.environ.get("CUDA_VISIBLE_DEVICES") == "" else "gpu"
         if (
@@ -116,13 +138,13 @@ class FakeEngine:
         for script in (self.script, *self.script.get("sides", {}).values()):
             entries = [script.get("default", {}), *script.get("cases", {}).values()]
             unknown |= {name for entry in entries for name in entry} - set(DEFAULT) - {"process"}
-            unknown |= set(script) - known - {"sides", "selection", "selection_fault"}
+            unknown |= set(script) - known - {"sides", "selection", "selection_fault", "costs"}
         return sorted(unknown)
 
-    def _log(self, op: str) -> None:
+    def _log(self, op: str, key: str = "") -> None:
         if self.file:
             with open(self.file + ".log", "a") as log:
-                log.write(" ".join(word for word in (str(os.getpid()), op, self.key, self.side) if word) + "\n")
+                log.write(" ".join(word for word in (str(os.getpid()), op, key, self.side) if word) + "\n")
 
     def _count(self, event: str) -> int:
         if not self.file:
@@ -144,29 +166,31 @@ class FakeEngine:
     def warm_up(self) -> None:
         self._log("warm_up")
 
-    def open(self, case: Mapping[str, Any]) -> dict[str, Any]:
-        self.key = key_of(case)
-        self._log("open")
-        process = self._count(f"open {self.key}")
+    def open(self, case: Mapping[str, Any], slot: int = 0) -> dict[str, Any]:
+        key = key_of(case)
+        self._log("open", key)
+        process = self._count(f"open {key}")
         entry = dict(DEFAULT)
-        for part, overrides in [("", self.script.get("default", {})), *self.script.get("cases", {}).items()]:
-            if part in self.key and overrides.get("process", process) == process:
+        costs = fake_costs.entry(self.script.get("costs", {}), case)
+        laid_over = [("", self.script.get("default", {})), ("", costs), *self.script.get("cases", {}).items()]
+        for part, overrides in laid_over:
+            if part in key and overrides.get("process", process) == process:
                 entry |= overrides
-        self.case = case
-        self.entry = entry
-        self.rounds = 0
-        self.random = random.Random(f"{self.script.get('seed', 0)}:{self.key}:{process}:{self.side}")
+        stream = random.Random(f"{self.script.get('seed', 0)}:{key}:{process}:{self.side}")
+        opened = self.open_cases[slot] = OpenCase(case, key, entry, stream)
         slowdown = float(os.environ.get("LSTM_PERF_SLOWDOWN", "1"))
-        self.seconds_per_step = entry["seconds_per_step"] * slowdown * self._noise(entry["process_noise"])
+        opened.seconds_per_step = entry["seconds_per_step"] * slowdown * opened.noise(entry["process_noise"])
         probe = list(entry["probe"])
-        if self._faults_at("open") == "nan":
+        if self._faults_at("open", entry) == "nan":
             probe = [float("nan"), *probe]
+        device = entry["device"] or case.get("device", "cpu")
         return {
-            "first_call_seconds": entry["first_call_seconds"] * slowdown * self._noise(entry["process_noise"]),
+            "first_call_seconds": entry["first_call_seconds"] * slowdown * opened.noise(entry["process_noise"]),
             "bytes_peak": entry["bytes_peak"],
+            "device_bytes_peak": entry["bytes_peak"] if device == "gpu" else None,
             "facts": {
                 "kernel": entry["kernel"] or case.get("kernel", "loop"),
-                "device": entry["device"] or case.get("device", "cpu"),
+                "device": device,
                 "resolved": {"jit_compile": "False"},
                 "first_call_traces": entry["first_call_traces"],
                 "output_error": entry["output_error"],
@@ -176,23 +200,25 @@ class FakeEngine:
             },
         }
 
-    def run(self, rounds: int, calls: int) -> dict[str, Any]:
-        self._log("run")
-        assert self.case is not None, "run before open"
-        fault = self._faults_at("run")
-        steps = calls * self.case.get("steps_per_call", 1)
-        seconds = [self._round() * steps for _ in range(rounds)]
+    def run(self, rounds: int, calls: int, slot: int = 0) -> dict[str, Any]:
+        opened = self.open_cases.get(slot)
+        assert opened is not None, "run before open"
+        self._log("run", opened.key)
+        case = opened.case
+        fault = self._faults_at("run", opened.entry)
+        steps = calls * steps_per_call(case)
+        seconds = [opened.round() * steps for _ in range(rounds)]
         if fault in ("nan", "zero"):
             seconds[-1] = float("nan") if fault == "nan" else 0.0
-        kept = self.case.get("keeps_calls", self.case.get("path") == "predict" and self.case.get("batch") == 1)
+        kept = case.get("keeps_calls", case.get("path") == "predict" and case.get("batch") == 1)
         call_seconds = [value / calls for value in seconds for _ in range(calls)] if kept else []
-        return {"seconds": seconds, "call_seconds": call_seconds, "traces": self.entry["traces"]}
+        return {"seconds": seconds, "call_seconds": call_seconds, "traces": opened.entry["traces"]}
 
-    def close(self) -> None:
-        self._log("close")
-        if self.case is not None:
-            self._faults_at("close")
-        self.case, self.key = None, ""
+    def close(self, slot: int = 0) -> None:
+        opened = self.open_cases.pop(slot, None)
+        self._log("close", opened.key if opened else "")
+        if opened is not None:
+            self._faults_at("close", opened.entry)
 
     def selection(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         self._log("selection")
@@ -200,21 +226,12 @@ class FakeEngine:
         rows = fake_selection.rows(self.script.get("selection", {}))
         return {"rows": [row for row in rows if row["row"].split("/")[0] in settings]}
 
-    def _noise(self, sd: float) -> float:
-        return self.random.lognormvariate(0, sd) if sd else 1.0
-
-    def _round(self) -> float:
-        """Seconds per step in the next round."""
-        left = max(0.0, 1 - self.rounds / self.entry["drift_rounds"])
-        self.rounds += 1
-        return float(self.seconds_per_step * (1 + self.entry["drift"] * left) * self._noise(self.entry["noise"]))
-
-    def _faults_at(self, op: str) -> str | None:
+    def _faults_at(self, op: str, entry: Mapping[str, Any]) -> str | None:
         """Does the case's fault where it is due here; returns its name."""
-        if self.entry["fault"] is None or self.entry["fault_at"] != op:
+        if entry["fault"] is None or entry["fault_at"] != op:
             return None
-        self._fault(self.entry["fault"], self.entry["stderr"])
-        return str(self.entry["fault"])
+        self._fault(entry["fault"], entry["stderr"])
+        return str(entry["fault"])
 
     def _fault(self, fault: str, stderr: str) -> None:
         if stderr:
@@ -255,8 +272,7 @@ class NonsenseChannel:
         self._engine = engine
 
     def send(self, reply: Any) -> None:
-        engine = self._engine
-        nonsense = engine.case is not None and engine.entry["fault"] == "nonsense"
+        nonsense = any(opened.entry["fault"] == "nonsense" for opened in self._engine.open_cases.values())
         self._channel.send(["nonsense"] if nonsense else reply)
 
     def __getattr__(self, name: str) -> Any:

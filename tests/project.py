@@ -24,6 +24,23 @@ def pytest_perf_suite(request):
     return suite(request, Path(__file__).parent)
 """
 
+#: As much of nvidia-ml-py as is asked: one card.
+FAKE_NVML = """
+from types import SimpleNamespace
+
+class NVMLError(Exception):
+    pass
+
+def nvmlInit(): pass
+def nvmlShutdown(): pass
+def nvmlSystemGetDriverVersion(): return "570.1"
+def nvmlDeviceGetCount(): return 1
+def nvmlDeviceGetHandleByIndex(index): return index
+def nvmlDeviceGetName(handle): return "NVIDIA H200"
+def nvmlDeviceGetMemoryInfo(handle): return SimpleNamespace(total=150_754_820_096)
+def nvmlDeviceGetUUID(handle): return f"GPU-{handle}"
+"""
+
 
 #: Folders of baselines that tests have made, by number of runs.
 _BASELINES: dict[int, Path] = {}
@@ -46,15 +63,29 @@ class Project:
         (self.path / "conftest.py").write_text(CONFTEST)
         (self.path / "perf").mkdir()
         (self.path / "tests").mkdir()
-        for file in ("test_layer.py", "test_model.py", "test_kernel_selection.py"):
+        for file in ("test_layer.py", "test_model.py", "test_kernel_selection.py", "test_crossovers.py"):
             shutil.copy(CHECKOUT / "perf" / file, self.path / "perf" / file)
         (self.path / "pytest.ini").write_text("[pytest]\nstrict = true\ntestpaths = tests\nfilterwarnings = error\n")
+        self._monkeypatch = monkeypatch
         self.cases("forward/alpha", "forward/beta", "fit/alpha")
         self.script()
 
-    def cases(self, *names: str, skipped: dict[str, str] | None = None, nightly: tuple[str, ...] = ()) -> None:
-        """What the suite holds from now on."""
-        listed = {"cases": names, "skipped": skipped or {}, "nightly": nightly}
+    def with_gpu(self) -> None:
+        """From now on the host has a GPU, as far as NVML says."""
+        folder = self.path / "driver"
+        folder.mkdir()
+        (folder / "pynvml.py").write_text(FAKE_NVML)
+        self._monkeypatch.setenv("PYTHONPATH", f"{folder}{os.pathsep}{CHECKOUT}")
+
+    def cases(
+        self,
+        *names: str,
+        skipped: dict[str, str] | None = None,
+        nightly: tuple[str, ...] = (),
+        expectations: bool = False,
+    ) -> None:
+        """What the suite holds from now on; with the real ``expectations`` or none."""
+        listed = {"cases": names, "skipped": skipped or {}, "nightly": nightly, "expectations": expectations}
         (self.path / "suite.json").write_text(json.dumps(listed))
 
     def script(self, **entries: Any) -> None:

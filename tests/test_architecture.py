@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -45,7 +46,19 @@ RULES = (
     Forbidden("perf.harness.stats", "perf.harness.report"),
     *(
         Forbidden(f"perf.harness.{low}", f"perf.harness.{high}")
-        for low in ("codec", "runs", "baseline", "measure", "workers", "verdict", "spec", "builds", "rebuild")
+        for low in (
+            "codec",
+            "runs",
+            "baseline",
+            "measure",
+            "workers",
+            "verdict",
+            "spec",
+            "builds",
+            "rebuild",
+            "crossover",
+            "expectation_store",
+        )
         for high in ("report", "plugin", "session", "preparation", "options")
     ),
     *(
@@ -117,6 +130,8 @@ def test_collecting_imports_no_framework() -> None:
         "heavy = sorted({'tensorflow', 'keras', 'scipy.stats', 'plotly', 'jinja2'} & set(sys.modules))\n"
         "print('STATUS', int(status), 'HEAVY', heavy)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    # Under pytest-xdist the session in there is no worker of ours.
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=ours, capture_output=True, text=True, check=False)
     assert "STATUS 0 HEAVY []" in done.stdout, done.stdout + done.stderr
     assert "perf/test_layer.py::test_forward[translation-b32-cpu-loop-float32]" in done.stdout

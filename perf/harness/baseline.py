@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from perf.harness import expectation_store
 from perf.harness import machine as machines
 from perf.harness.codec import (
     SCHEMA,
@@ -22,6 +24,7 @@ from perf.harness.codec import (
 )
 from perf.harness.entry import Entry, read_json
 from perf.harness.errors import Refusal
+from perf.harness.expectation_store import Kept
 from perf.harness.records import Baseline, BaselineCase, Environment, Machine, Run
 from perf.harness.runs import SAVE
 from perf.harness.selection import decode_setting, encode_setting
@@ -121,7 +124,10 @@ def read(path: Path) -> Baseline:
     """The baseline in ``path``; raises :class:`Refusal` naming file and entry where anything is not as written."""
     file = read_json(path)
     has_selection = check_schema(file) >= WITH_SELECTION
-    file.closed("schema", "machine", "environments", "cases", *(["selection"] if has_selection else []))
+    optional = [expectation_store.BLOCK] if file.has(expectation_store.BLOCK) else []
+    optional += ["selection"] if has_selection else []
+    file.closed("schema", "machine", "environments", "cases", *optional)
+    expectation_store.decode_kept(file)  # refused here, although it is used elsewhere
     environments = {name: decode_environment(entry) for name, entry in file["environments"].items()}
     cases = {key: _decode_case(key, entry, environments) for key, entry in file["cases"].items()}
     if not cases:
@@ -158,8 +164,9 @@ def _decode_case(key: str, entry: Entry, environments: dict[str, Environment]) -
     )
 
 
-def write(path: Path, baseline: Baseline) -> None:
-    """Writes ``baseline`` whole or not at all; equal environments are stored once."""
+def write(path: Path, baseline: Baseline, expectations: Mapping[str, Kept] | None = None) -> None:
+    """Writes ``baseline`` whole or not at all, and what it keeps of ``expectations``; equal environments are stored
+    once."""
     environments: dict[str, dict[str, Any]] = {}
     cases: dict[str, dict[str, Any]] = {}
     for key, case in sorted(baseline.cases.items()):
@@ -185,4 +192,6 @@ def write(path: Path, baseline: Baseline) -> None:
         "cases": cases,
         "selection": {setting: encode_setting(promoted) for setting, promoted in sorted(baseline.selection.items())},
     }
+    if expectations:
+        written[expectation_store.BLOCK] = expectation_store.encode_kept(expectations)
     write_whole(path, written)

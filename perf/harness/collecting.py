@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from perf.harness.expectation_session import Expected
 from perf.harness.records import CaseSpec
 from perf.harness.replay import MeasuredCase
 from perf.harness.selection_verdict import Selected
 from perf.harness.session import Session
+from perf.harness.stored_session import StoredSession
 
 SESSION = pytest.StashKey[Session]()
 
@@ -22,6 +24,8 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: objec
     arguments = getattr(getattr(obj, "__code__", None), "co_varnames", ())
     if perf is not None and "selected" in arguments and not perf.prepared.suite.selection:
         return []
+    if perf is not None and "expected" in arguments and (perf.prepared.sides or not perf.prepared.suite.expectations):
+        return []  # what beats what is a question to one environment
     if perf is None or "measured" not in arguments:
         return None
     return None if any(spec.path == name.removeprefix("test_") for spec in perf.by_key.values()) else []
@@ -32,6 +36,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     perf = metafunc.config.stash.get(SESSION, None)
     if perf is not None and "selected" in metafunc.fixturenames:
         metafunc.parametrize("selected", list(perf.prepared.suite.selection), indirect=True)
+    if perf is not None and "expected" in metafunc.fixturenames:
+        metafunc.parametrize(
+            "expected",
+            [
+                pytest.param(each.id, id=each.id, marks=[pytest.mark.skip(reason=each.skip)] if each.skip else [])
+                for each in perf.prepared.suite.expectations
+            ],
+            indirect=True,
+        )
     if perf is None or "measured" not in metafunc.fixturenames:
         return
     path = metafunc.function.__name__.removeprefix("test_")
@@ -56,6 +69,13 @@ def group_of(item: pytest.Item) -> str | None:
     if not isinstance(item, pytest.Function) or "selected" not in item.fixturenames or not hasattr(item, "callspec"):
         return None
     return str(item.callspec.params["selected"])
+
+
+def expectation_of(item: pytest.Item) -> str | None:
+    """Id of the expectation that a test states; ``None`` for any other test."""
+    if not isinstance(item, pytest.Function) or "expected" not in item.fixturenames or not hasattr(item, "callspec"):
+        return None
+    return str(item.callspec.params["expected"])
 
 
 @pytest.fixture
@@ -91,3 +111,19 @@ def selected(request: pytest.FixtureRequest) -> Selected:
     if found is None:
         pytest.skip("not looked at")
     return found
+
+
+@pytest.fixture
+def expected(request: pytest.FixtureRequest) -> Expected:
+    """What was found of this test's expectation."""
+    perf = request.config.stash.get(SESSION, None)
+    if not isinstance(perf, StoredSession):
+        pytest.fail("Expectations are checked by 'pytest perf' in the checkout, and not otherwise.", pytrace=False)
+    result = perf.expected.get(request.param)
+    if result is None or not result.state.is_stated:
+        pytest.skip("not measured")
+
+    def fail(message: str) -> Any:
+        pytest.fail(message, pytrace=False)
+
+    return Expected(result, fail)

@@ -43,6 +43,11 @@ class Decision:
         """The suspects that were measured side by side."""
         return tuple(key for outcome in self.outcomes for key in outcome.results)
 
+    @property
+    def seconds(self) -> float:
+        """Of measuring side by side."""
+        return sum(outcome.seconds for outcome in self.outcomes)
+
 
 def decide(
     comparison: Comparison,

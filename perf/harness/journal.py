@@ -49,6 +49,14 @@ class Journal:
         """Appends what one pair of processes measured of one case: the raw rounds of both sides."""
         self._write({"case": key, "pair": encode_pair(pair)})
 
+    def together(self, process: int, samples: Mapping[str, Sample]) -> None:
+        """Appends what one process measured of contenders whose rounds took turns, by case and lane."""
+        self._write({"process": process, "together": _plain(samples)})
+
+    def once(self, process: int, key: str, found: Any) -> None:
+        """Appends what opening a case alone showed (:class:`perf.harness.expectation_sampling.Once`)."""
+        self._write({"process": process, "case": key, "once": _plain(found)})
+
     def failure(self, key: str, failure: Failure, side: SideName | None = None) -> None:
         """Appends why a case has no sample; where two sides are measured, on which ``side`` it failed."""
         self._write({"case": key, "failure": _plain(failure), **({"side": side} if side else {})})

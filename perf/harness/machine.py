@@ -192,6 +192,12 @@ def _informs(host: Host, found: tuple[Gpu, ...]) -> dict[str, str]:
     return {key: value for key, value in facts.items() if value}
 
 
+def cpu_flags(host: Host | None = None) -> frozenset[str]:
+    """The instruction sets of this CPU, as Linux names them (``avx512_bf16``, on Arm ``bf16``); empty elsewhere."""
+    found = re.search(r"^(?:flags|Features)\s*:(.*)", (host or Host()).text("proc/cpuinfo"), re.MULTILINE)
+    return frozenset(found[1].split()) if found else frozenset()
+
+
 def _hypervisor(host: Host) -> str:
     """Who made the (virtual) board, else whether there is a hypervisor at all."""
     maker = " ".join(host.text(f"sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")).strip()

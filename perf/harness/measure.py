@@ -45,8 +45,8 @@ class Progress:
     def started(self, key: str, process: int, done: int, total: int, seconds_left: float | None) -> None:
         """A case is about to be measured; ``done`` of ``total`` count cases times processes."""
 
-    def part(self, name: str) -> None:
-        """A part of a paired session begins; what is counted as processes from now on are pairs of them."""
+    def part(self, name: str, unit: str = "pair") -> None:
+        """A part of a session begins; what is counted as processes from now on are each such a ``unit``."""
 
     def waiting(self, what: str) -> None:
         """Something is done that takes a while and measures nothing."""

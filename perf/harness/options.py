@@ -22,9 +22,11 @@ class Options:
     device: str
     require: str | None
     processes: int
+    expectation_processes: int
     margin_percent: float
     fail_inconclusive: bool
     workloads: Path | None
+    expectations: Path | None
     timeout_seconds: float
     budget_seconds: float | None
     gpu: str | None
@@ -47,16 +49,23 @@ class Options:
         compare = get("benchmark_compare") or None
         against, candidate = tuple(get("perf_against")), tuple(get("perf_candidate"))
         saves = bool(get("benchmark_save") or get("benchmark_autosave"))
+        workloads, expectations, report = get("perf_workloads"), get("perf_expectations"), get("perf_report")
         _refuse_mixture(against, candidate, compare, saves)
-        workloads, report = get("perf_workloads"), get("perf_report")
+        if against and expectations is not None:
+            raise Refusal(
+                "--perf-expectations says what should beat what in one environment, and --perf-against measures two. "
+                "Drop one of the two."
+            )
         return cls(
             profile=get("perf_profile"),
             device=get("perf_device"),
             require=get("perf_require"),
             processes=get("perf_processes") or (PAIRS if against else PROCESSES),
+            expectation_processes=get("perf_processes") or PAIRS,
             margin_percent=get("perf_margin"),
             fail_inconclusive=get("perf_inconclusive") == "fail",
             workloads=None if workloads is None else (config.invocation_params.dir / workloads).resolve(),
+            expectations=None if expectations is None else (config.invocation_params.dir / expectations).resolve(),
             timeout_seconds=get("perf_timeout"),
             budget_seconds=get("perf_budget"),
             gpu=get("perf_gpu"),
@@ -102,7 +111,8 @@ def add_options(parser: pytest.Parser) -> None:
         "--perf-processes",
         type=_positive_integer,
         metavar="K",
-        help=f"independent processes, each measuring every case (default: {PROCESSES}, or {PAIRS} pairs)",
+        help=f"independent processes, each measuring every case (default: {PROCESSES}; {PAIRS} for expectations; "
+        f"{PAIRS} pairs)",
     )
     add(
         "--perf-margin",
@@ -137,6 +147,11 @@ def add_options(parser: pytest.Parser) -> None:
         "--perf-report",
         metavar="DIR",
         help="write a page to look at (index.html), its summary (summary.md) and its data (report.json) into DIR",
+    )
+    add(
+        "--perf-expectations",
+        metavar="FILE",
+        help="check the expectations of this TOML file as well; perf/expectations.toml shows the form",
     )
     add(
         "--perf-timeout",

@@ -18,6 +18,8 @@ import pytest
 from perf.harness import commandline
 from perf.harness.collecting import (  # the hooks and fixtures among them are the plugin's too
     SESSION,
+    expectation_of,
+    expected,  # noqa: F401
     group_of,
     measured,  # noqa: F401
     pytest_generate_tests,  # noqa: F401
@@ -119,7 +121,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if perf is not None:
         specs = [spec for item in session.items if (spec := spec_of(item, perf))]
         groups = [group for item in session.items if (group := group_of(item))]
-        perf.select(specs, groups, narrowed=commandline.narrows(session.config, perf.folder))
+        expectations = [id for item in session.items if (id := expectation_of(item))]
+        perf.select(specs, groups, expectations, narrowed=commandline.narrows(session.config, perf.folder))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -150,7 +153,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[
     perf = session.config.stash.get(SESSION, None)
     finished = exitstatus == pytest.ExitCode.OK and not commandline.collects_only(session.config)
     # Without a selected case other tests ran (pytest . -k ...), and nobody asked for a verdict on any.
-    if perf is not None and (perf.selected or perf.groups) and finished and (reasons := perf.reasons_not_green()):
+    if perf is not None and perf.asked_for_something and finished and (reasons := perf.reasons_not_green()):
         _not_green(session, "\n".join(reasons))
     if perf is not None and (problem := write_report(perf, failed=session.testsfailed > 0)):
         _not_green(session, problem)

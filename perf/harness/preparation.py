@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from perf.harness import baseline as baselines
-from perf.harness import builds, runs, spec
+from perf.harness import builds, expectation_store, runs, spec
 from perf.harness import machine as machines
 from perf.harness.builds import BuiltSide
 from perf.harness.errors import Refusal
+from perf.harness.expectation_store import Kept
 from perf.harness.options import Options
 from perf.harness.records import Baseline, Machine
 from perf.harness.report.page import write
@@ -30,6 +31,7 @@ class Prepared:
     baseline: Baseline | None
     history: runs.History
     sides: tuple[BuiltSide, BuiltSide] | None  # the baseline's and the candidate's, with --perf-against
+    kept: Mapping[str, Kept] = field(default_factory=dict)  # expectations as the baseline found them, by id
 
 
 def prepare(
@@ -48,17 +50,23 @@ def prepare(
             f"--perf-require {options.require} with --perf-device {options.device}: the required device would not be "
             "measured. Drop one of the two."
         )
-    suite = ask_suite(SuiteRequest(options.profile, devices, options.workloads, bool(options.against)))
+    suite = ask_suite(
+        SuiteRequest(options.profile, devices, options.workloads, bool(options.against), options.expectations)
+    )
     if "gpu" in devices and not gpus:
         suite = _skip_gpu(suite, machines.why_no_gpu())
     machine = machines.fingerprint()
     storage = storage / machine.id
     baseline, history = None, runs.History((), ())
+    kept: Mapping[str, Kept] = {}
     if options.compare:
         if isinstance(options.compare, str):
-            baseline = baselines.from_run(runs.read_run(runs.find_run(storage, options.compare)), machine)
+            path = runs.find_run(storage, options.compare)
+            baseline = baselines.from_run(runs.read_run(path), machine)
+            kept = expectation_store.of_run(path, runs.BLOCK)
         else:
             baseline = baselines.load(suite.baselines, machine)
+            kept = expectation_store.of_baseline(baselines.path_for(suite.baselines, machine))
         # Read now: the run that is about to be measured must not be part of what it is compared with.
         history = runs.history(storage)
         _same_processes(options.processes, baseline)
@@ -67,7 +75,7 @@ def prepare(
     if options.against:
         candidate = spec.parse(options.candidate, "--perf-candidate")
         sides = builds.sides(spec.parse(options.against), candidate, say)
-    return Prepared(options, machine, suite, devices, gpu, storage, baseline, history, sides)
+    return Prepared(options, machine, suite, devices, gpu, storage, baseline, history, sides, kept)
 
 
 def _same_processes(processes: int, baseline: Baseline) -> None:
@@ -94,4 +102,10 @@ def _chosen_gpu(asked: str | None, gpus: tuple[machines.Gpu, ...]) -> str | None
 
 def _skip_gpu(suite: Suite, reason: str) -> Suite:
     specs = (replace(s, skip=s.skip or f"no GPU: {reason}") if s.device == "gpu" else s for s in suite.specs)
-    return replace(suite, specs=tuple(specs))
+    expectations = (
+        replace(each, skip=each.skip or f"no GPU: {reason}")
+        if "gpu" in (each.first.device, each.second.device)
+        else each
+        for each in suite.expectations
+    )
+    return replace(suite, specs=tuple(specs), expectations=tuple(expectations))

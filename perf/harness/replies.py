@@ -38,8 +38,9 @@ class Opened:
     """What ``open`` answered."""
 
     first_call_seconds: float
-    bytes_peak: int | None
+    bytes_peak: int | None  # of the host
     facts: Facts
+    device_bytes_peak: int | None = None  # of the GPU's allocator; a CPU has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,7 @@ def opened(reply: Mapping[str, Any]) -> Opened:
             tolerance=_positive("open", "tolerance", facts.get("tolerance")),
             probe=tuple(float(value) for value in probe),
         ),
+        device_bytes_peak=_count("open", "device_bytes_peak", reply.get("device_bytes_peak"), optional=True),
     )
 
 

@@ -56,6 +56,7 @@ def page_of(session: Session, *, failed: bool) -> PageData:
         session.prepared.machine,
         session.comparison,
         decision=session.decision,
+        expected=tuple(session.expected.values()),
         reasons_not_green=reasons,
         failed=failed,
         sections=stored_kernels(session.selection),

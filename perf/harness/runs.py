@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from perf.harness import expectation_store
 from perf.harness.codec import (
     SCHEMA,
     WITH_SELECTION,
@@ -94,7 +95,11 @@ def read_run(path: Path) -> Run:
         )
     top = file[BLOCK]
     has_selection = check_schema(top) >= WITH_SELECTION
-    top.closed(*_TOP, *(["selection"] if has_selection else []))
+    has_expectations = top.has(expectation_store.BLOCK)
+    top.closed(
+        *_TOP, *(["selection"] if has_selection else []), *([expectation_store.BLOCK] if has_expectations else [])
+    )
+    expectation_store.decode_all(top)  # refused here, although it is used elsewhere
     entries = [_benchmark_entry(benchmark) for benchmark in file["benchmarks"].elements()]
     entries += [entry for _, entry in top["failed"].items()]
     environments = {device: decode_environment(entry) for device, entry in top["environments"].items()}

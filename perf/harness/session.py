@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from perf.harness import paired_file
+from perf.harness.expectation_records import Expectation
 from perf.harness.journal import Journal
 from perf.harness.measure import Progress, Settings
 from perf.harness.paired_file import PairedRecord
@@ -46,6 +47,7 @@ class Session(ABC):
         self.selected: tuple[CaseSpec, ...] = ()
         self.narrowed = False  # by the user: -k, node ids, --lf ...
         self.groups: tuple[str, ...] = ()  # settings whose kernels are to be found by tracing
+        self.expectations: tuple[Expectation, ...] = ()
         self.settings_narrowed = False  # as narrowed, but settings were left out
         self.journal: Journal | None = None
         self.files: list[Path] = []  # the raw rounds of what was measured side by side
@@ -58,17 +60,26 @@ class Session(ABC):
         """Cases of the profile that no collected test stands for, although the user left none out."""
         return () if self.narrowed else tuple(self.by_key.keys() - {spec.key for spec in self.selected})
 
-    def select(self, specs: Sequence[CaseSpec], groups: Sequence[str], *, narrowed: bool) -> None:
-        """Which cases and settings were collected; ``narrowed``: the command line left some out by itself, besides
-        those that were deselected."""
+    @property
+    def asked_for_something(self) -> bool:
+        """Whether a test of this suite was selected, and not only others beside it."""
+        return bool(self.selected or self.groups or self.expectations)
+
+    def select(
+        self, specs: Sequence[CaseSpec], groups: Sequence[str], expectations: Sequence[str], *, narrowed: bool
+    ) -> None:
+        """Which cases, settings and expectations (by id) were collected; ``narrowed``: the command line left some out
+        by itself, besides those that were deselected."""
         self.selected, self.groups = tuple(specs), tuple(groups)
+        self.expectations = tuple(each for each in self.prepared.suite.expectations if each.id in expectations)
         self.narrowed = narrowed or self.deselected > 0
         self.settings_narrowed = narrowed or self.deselected_settings > 0
 
     def measure(self, progress: Progress) -> None:
         """Measures and judges what was selected; an interruption keeps the journal of what was measured."""
         prepared, options = self.prepared, self.prepared.options
-        if not self.groups and not any(spec.skip is None for spec in self.selected):
+        reasons = [each.skip for each in self.selected] + [each.skip for each in self.expectations]
+        if not self.groups and None not in reasons:
             return
         self.journal = Journal.start(
             prepared.storage / self.journal_folder / f"{self.date:%Y%m%d_%H%M%S_%f}.jsonl", prepared.machine

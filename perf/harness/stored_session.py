@@ -10,6 +10,9 @@ from typing import NoReturn
 from perf.harness import paired_file, runs, stored_selection, verdict
 from perf.harness.deciding import Decision, decide
 from perf.harness.environment import Side
+from perf.harness.expectation_records import ExpectationResult
+from perf.harness.expectation_session import Checked, check_expectations, expectations_not_green
+from perf.harness.expectation_store import BLOCK
 from perf.harness.green import reasons_not_green
 from perf.harness.journal import Journal
 from perf.harness.measure import Measured, Progress, Settings, measure
@@ -33,12 +36,18 @@ class StoredSession(Session):
         self.measured: Measured | None = None
         self.comparison: Comparison | None = None
         self.decision: Decision | None = None
+        self.checked = Checked({}, [])
         self.selection = StoredSelection()
 
     @property
     def results(self) -> Mapping[str, CaseResult]:
         """What was measured, by case."""
         return self.measured.results if self.measured else {}
+
+    @property
+    def expected(self) -> Mapping[str, ExpectationResult]:
+        """What was found of the expectations that were selected, by id."""
+        return self.checked.results
 
     @property
     def judgements(self) -> Mapping[str, Judgement]:
@@ -56,6 +65,10 @@ class StoredSession(Session):
         if self.comparison is not None and self.comparison.suspects:
             self._decide(self.comparison, settings, progress)
             self.blocks = self._encode()
+        if self.expectations:
+            spent = self.measured.seconds + (self.decision.seconds if self.decision else 0.0)
+            self.checked = check_expectations(self.expectations, self.prepared, settings, spent, progress, journal)
+            self.blocks.top[BLOCK] = self.checked.stored
 
     def needs_journal(self, saved: Path | None) -> bool:
         """Whether the journal holds what no other file does."""
@@ -162,15 +175,20 @@ class StoredSession(Session):
 
     def reasons_not_green(self) -> tuple[str, ...]:
         """Why the session is not green although no test failed."""
-        kernels = self.selection.reasons_not_green()
-        if self.selection.found is not None and not self.selected and not self.without_test:
-            return kernels  # of the kernels alone a verdict was asked for
+        options = self.prepared.options
+        others = (
+            *self.selection.reasons_not_green(),
+            *expectations_not_green(self.expected, fail_inconclusive=options.fail_inconclusive),
+        )
+        looked_at = self.selection.found is not None or any(each.skip is None for each in self.expectations)
+        if looked_at and not self.selected and not self.without_test:
+            return others  # nobody asked for a case
         cases = reasons_not_green(
             self.results,
             self.comparison,
-            fail_inconclusive=self.prepared.options.fail_inconclusive,
+            fail_inconclusive=options.fail_inconclusive,
             unfinished=self.measured.unfinished if self.measured else (),
             without_test=self.without_test,
             not_decided=self.decision.not_decided if self.decision else (),
         )
-        return (*cases, *kernels)
+        return (*cases, *others)

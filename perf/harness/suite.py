@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from perf.harness.expectation_records import Expectation
 from perf.harness.records import CaseSpec
 
 #: From the smallest to the largest, each holding the one before.
@@ -16,12 +17,16 @@ BUILT_IN = "built-in"
 
 @dataclass(frozen=True, slots=True)
 class SuiteRequest:
-    """Which cases are wanted: of a profile, on the devices there are, of a user's workload file if one was given."""
+    """Which cases are wanted: of a profile, on the devices there are, of a user's workload file if one was given.
+
+    ``expectations``: a user's own file of them.
+    """
 
     profile: str
     devices: tuple[str, ...]
     workloads: Path | None = None
     paired: bool = False  # measured on two sides, several times over: smoke is smaller then
+    expectations: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,8 @@ class Suite:
     protocol. ``name`` says which workloads these are: a baseline case of another suite is not missed in this one.
     ``margins_percent`` overrides ``--perf-margin`` by case key.
     ``selection`` has the settings whose kernels the worker finds by tracing (:mod:`perf.harness.selection`), one test
-    each: by id, what the worker is sent with it.
+    each: by id, what the worker is sent with it. ``expectations`` have one test each too; ``contenders`` are their
+    cases by key.
     """
 
     root: Path
@@ -42,3 +48,5 @@ class Suite:
     worker: str = "lstm_models.worker"
     margins_percent: Mapping[str, float] = field(default_factory=dict)
     selection: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    expectations: tuple[Expectation, ...] = ()
+    contenders: Mapping[str, CaseSpec] = field(default_factory=dict)

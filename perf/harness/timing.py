@@ -80,7 +80,7 @@ def time_rounds(run: Run, calls: int, seconds_per_round: float, margin: float, t
     timed: tuple[Timed, ...] = ()
     while more := _more(timed, seconds_per_round, margin):
         part = run(min(more, rounds.per_request(seconds_per_round, time_limit)), calls)
-        timed = _joined((timed, part)) if timed else part
+        timed = joined((timed, part)) if timed else part
     return timed
 
 
@@ -102,10 +102,10 @@ def _in_requests(run: Run, count: int, calls: int, seconds_per_round: float, tim
     while done < count:
         parts.append(run(min(count - done, rounds.per_request(seconds_per_round, time_limit)), calls))
         done += len(parts[-1][0].seconds)
-    return _joined(parts)
+    return joined(parts)
 
 
-def _joined(parts: Sequence[tuple[Timed, ...]]) -> tuple[Timed, ...]:
+def joined(parts: Sequence[tuple[Timed, ...]]) -> tuple[Timed, ...]:
     """What was asked for in parts, as if it had been asked for at once."""
     return tuple(
         Timed(

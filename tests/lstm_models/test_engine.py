@@ -121,8 +121,7 @@ def _assign(variables: list[Any], arrays: list[Any]) -> None:
 
 def test_a_new_trace_during_the_rounds_is_reported(opened: Engine) -> None:
     opened.open(tiny.case(tiny.FEATURES).to_plain())
-    assert opened._open is not None
-    step = opened._open.step
+    step = opened._open[0].step
     step.function(tf.zeros((3, 4, 5)))
     assert opened.run(1, 1)["traces"] == 0  # traced before the round
     batches = iter(range(4, 50))
@@ -179,6 +178,23 @@ def test_describe_says_what_the_process_runs_with(opened: Engine, monkeypatch: p
     assert found["devices"][0] == "CPU:0"
 
 
+def test_cases_in_two_slots_take_turns_in_one_process(opened: Engine) -> None:
+    loop = opened.open(tiny.case(tiny.FEATURES).to_plain())
+    xla = opened.open(tiny.case(tiny.TOKENS, kernel=Kernel.XLA).to_plain(), 1)
+    assert loop["bytes_peak"] is not None
+    assert xla["bytes_peak"] is None  # not alone: what the other freed would be used again
+    assert xla["facts"]["kernel"] == "xla"
+    for slot in (0, 1, 1, 0):
+        found = opened.run(2, 3, slot)
+        assert len(found["seconds"]) == 2
+        assert found["traces"] == 0
+    opened.close(0)
+    assert opened.run(1, 1, 1)["traces"] == 0
+    with pytest.raises(Problem, match="slot 0"):
+        opened.run(1, 1)
+    opened.close(1)
+
+
 def test_warm_up_leaves_nothing_open(opened: Engine) -> None:
     opened.warm_up()
     with pytest.raises(Problem, match="No case is open"):
@@ -205,6 +221,17 @@ class TestRounds:
 
         found = rounds.timed(call, lambda: None, 1, 20, keeps_calls=True, factor=3.0)
         assert all(whole >= 3.0 * part for whole, part in zip(found.call_seconds, inner, strict=True))
+
+    def test_a_slowdown_makes_a_round_last_that_much_longer(self) -> None:
+        inner: list[float] = []
+
+        def call() -> None:
+            start = perf_counter()
+            sum(range(20_000))
+            inner.append(perf_counter() - start)
+
+        found = rounds.timed(call, lambda: None, 1, 20, keeps_calls=False, factor=3.0)
+        assert found.seconds[0] >= 3.0 * sum(inner)
 
     @pytest.mark.parametrize("text", ["fast", "0.5", "nan", "inf", ""])
     def test_a_slowdown_that_is_no_factor_is_refused(self, text: str, monkeypatch: pytest.MonkeyPatch) -> None:

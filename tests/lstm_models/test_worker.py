@@ -45,17 +45,17 @@ class Fake:
         if self.error:
             raise self.error
 
-    def open(self, case: Any) -> dict[str, Any]:
+    def open(self, case: Any, slot: int = 0) -> dict[str, Any]:
         if self.error:
             raise self.error
-        return {"opened": case}
+        return {"opened": case, "slot": slot}
 
-    def run(self, rounds: int, calls: int) -> dict[str, Any]:
+    def run(self, rounds: int, calls: int, slot: int = 0) -> dict[str, Any]:
         if self.error:
             raise self.error
-        return {"seconds": [1.0] * rounds, "calls": calls}
+        return {"seconds": [1.0] * rounds, "calls": calls, "slot": slot}
 
-    def close(self) -> None:
+    def close(self, slot: int = 0) -> None:
         self.closed += 1
 
     def selection(self, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,12 +91,19 @@ def test_every_request_gets_its_fields() -> None:
     ) == [
         {"ok": True, "versions": {"python": "3"}},
         {"ok": True},
-        {"ok": True, "opened": {"path": "fit"}},
-        {"ok": True, "seconds": [1.0, 1.0], "calls": 3},
+        {"ok": True, "opened": {"path": "fit"}, "slot": 0},
+        {"ok": True, "seconds": [1.0, 1.0], "calls": 3, "slot": 0},
         {"ok": True},
         {"ok": True, "rows": [{"row": "default/layer"}]},
     ]
     assert engine.closed == 1
+
+
+def test_requests_may_name_a_slot() -> None:
+    opened, ran = served(
+        {"op": "open", "case": {}, "slot": 2}, {"op": "run", "rounds": 1, "calls": 1, "slot": 2}, engine=Fake()
+    )
+    assert (opened["slot"], ran["slot"]) == (2, 2)
 
 
 def test_none_ends_the_loop_and_so_does_a_closed_channel() -> None:

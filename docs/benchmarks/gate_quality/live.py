@@ -185,7 +185,7 @@ class Lines(Progress):
     def __init__(self) -> None:
         self._part, self._pair = "", 0
 
-    def part(self, name: str) -> None:
+    def part(self, name: str, unit: str = "pair") -> None:
         """The screen or the confirmation begins."""
         self._part = name
 

@@ -21,9 +21,10 @@ class ProgressLine(Progress):
         self._measuring, self._unit = "measuring", "process"
         self._open_line = False
 
-    def part(self, name: str) -> None:
-        """A part of a paired session begins."""
-        self._measuring, self._unit = name, "pair"
+    def part(self, name: str, unit: str = "pair") -> None:
+        """A part of a session begins."""
+        self._measuring, self._unit = name, unit
+        self._logged_process = 0
 
     def waiting(self, what: str) -> None:
         """Something is done that takes a while; a log has a line for it too."""

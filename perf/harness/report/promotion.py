@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 
 from perf.harness.numbers import counted
 from perf.harness.promote import Promotion
@@ -10,8 +11,11 @@ from perf.harness.records import Baseline
 from perf.harness.report.layout import table
 
 
-def promotion_table(promotion: Promotion, old: Baseline | None) -> str:
-    """The promoted cases and what they replace, then those that were left out, together by reason."""
+def promotion_table(promotion: Promotion, old: Baseline | None, expectations: Sequence[str] = ()) -> str:
+    """The promoted cases and what they replace, then those that were left out, together by reason.
+
+    ``expectations`` are the ids of those whose curves were promoted too.
+    """
     rows = []
     for key in promotion.promoted:
         before = old.cases.get(key) if old else None
@@ -25,6 +29,8 @@ def promotion_table(promotion: Promotion, old: Baseline | None) -> str:
     for why, keys in by_reason.items():
         what = "setting" if all(key.startswith("kernel[") for key in keys) else "case"
         lines += ["", f"left out, {counted(len(keys), what)}: {why}", *(f"  {key}" for key in keys)]
+    if expectations:
+        lines += ["", f"with the curves of {counted(len(expectations), 'expectation')}: {', '.join(expectations)}"]
     promoted = len(promotion.promoted) + len(promotion.settings)
     kept = len(promotion.baseline.cases) + len(promotion.baseline.selection) - promoted
     unchanged = f", {kept} as they were" if kept else ""

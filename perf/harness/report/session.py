@@ -11,6 +11,7 @@ from perf.harness.paired_gate import PairedGate
 from perf.harness.rebuild import environment_notes
 from perf.harness.report import comparison as compared
 from perf.harness.report import paired, results, selection
+from perf.harness.report.expectations import expectations_table, explanation, then_and_now
 from perf.harness.stored_session import StoredSession
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def header_lines(session: Session) -> list[str]:
     devices = "+".join(dict.fromkeys(spec.device for spec in prepared.suite.specs))
     processes, against = counted(options.processes, "process"), ""
     if prepared.sides is not None:
-        processes = f"{options.processes} pairs of processes"
+        processes = f"{options.processes} pairs of processes (expectations are checked without --perf-against)"
         against = f", side by side with {' '.join(options.against)}"
     elif prepared.baseline is not None:
         against = f", against {prepared.baseline.name}"
@@ -56,6 +57,8 @@ def summary_lines(reporter: pytest.TerminalReporter, session: Session, *, saved:
         parts += _measured(session, saved) if session.results else []
         if session.prepared.options.saves and session.selection.found is not None and not session.results:
             parts.append("The table of kernels alone is no run and was not saved: a run holds at least one case.")
+        parts += [expectations_table(session.expected), explanation(session.expected)]
+        parts.append(then_and_now(session.prepared.kept, session.expected))
     parts += [f"raw rounds of both sides: {_shown(path)}" for path in session.files]
     parts += [f"warning: {warning}" for warning in session.warnings]
     if session.report is not None:
@@ -71,7 +74,8 @@ def summary_lines(reporter: pytest.TerminalReporter, session: Session, *, saved:
 
 def _skipped(session: Session) -> list[str]:
     """One line per reason, since pytest shows the reasons only when asked to."""
-    reasons = Counter(spec.skip for spec in session.selected if spec.skip is not None)
+    reasons = Counter(each.skip for each in session.selected if each.skip is not None)
+    reasons += Counter(each.skip for each in session.expectations if each.skip is not None)
     return ["\n".join(f"skipped: {count} × {reason}" for reason, count in reasons.items())] if reasons else []
 
 

@@ -7,12 +7,14 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
 from perf.harness.deciding import Decision
+from perf.harness.expectation_records import ExpectationResult
 from perf.harness.paired_evidence import Evidence, Metric
 from perf.harness.records import CaseResult, Change, Comparison, Environment, Judgement, Machine
 from perf.harness.report.comparison import decision_lines, run_effect_line
 from perf.harness.report.page import versions
 from perf.harness.report.page.case_data import CaseView, MetricView, SideView, State, Tone
 from perf.harness.report.page.data import Head, PageData, Section, Status, Trend, Visible
+from perf.harness.report.page.expectation_page import cost_sections, expectation_views
 from perf.harness.report.page.sides import baseline_side, case_view, side
 from perf.harness.report.page.states import SUSPECTED, of_result, of_verdict
 from perf.harness.report.short_names import short_names
@@ -29,6 +31,7 @@ def from_session(
     comparison: Comparison | None,
     *,
     decision: Decision | None = None,
+    expected: Sequence[ExpectationResult] = (),
     reasons_not_green: Sequence[str] = (),
     failed: bool = False,
     sections: Sequence[Section] = (),
@@ -41,6 +44,9 @@ def from_session(
     """
     names = short_names(list(results.values()))
     judgements = {} if comparison is None else comparison.judgements
+    expectations = expectation_views(expected)
+    failed = failed or any(view.state.tone is Tone.RED for view in expectations)
+    sections = (*cost_sections(expected), *sections)
     numbers = _numbers(decision)
     cases = tuple(
         _case(result, names[key], judgements.get(key), _baseline(comparison, key), numbers.get(key))
@@ -62,6 +68,7 @@ def from_session(
         versions=rows,
         visible=visible((judgement.smallest_visible for judgement in judgements.values()), RED_FROM),
         cases=cases,
+        expectations=expectations,
         sections=tuple(sections),
         trend=trend,
     )
