@@ -13,6 +13,7 @@ import pytest
 
 from tests.project import Project, refused
 from tests.test_against import SIDES
+from tests.test_expectations import COSTS, states
 
 ALPHA = "forward[alpha-b1-cpu-loop-float32]"
 SLOWER = {"cases": {ALPHA: {"seconds_per_step": 0.04}}}
@@ -91,6 +92,19 @@ def test_a_lost_kernel_alone_is_red_too(project: Project) -> None:
     result = project.run(*SIDES, "-k", "test_kernel", "--perf-report", "report")
     assert result.ret == 1, said(result)
     assert data(project)["status"] == "red"
+
+
+def test_expectations_are_reported_as_they_were_judged(project: Project) -> None:
+    project.cases("forward/alpha", expectations=True)
+    project.script(costs=COSTS)
+    result = project.run("--perf-processes", "4", "--perf-report", "report")
+    assert result.ret == 0, said(result)
+    found = data(project)
+    words = [one["state"]["word"] for one in found["expectations"]]
+    assert {state: words.count(state) for state in words} == states(result)
+    assert all(one["points"] for one in found["expectations"] if one["state"]["word"] == "holds")
+    assert words == sorted(words)  # those that hold stand before those that were skipped
+    assert any(section["id"] == "costs" for section in found["sections"])
 
 
 def test_a_report_without_a_place_is_refused_before_measuring(project: Project) -> None:
