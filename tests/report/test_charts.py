@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from perf.harness.records import Change
-from perf.harness.report.page import charts, plot
+from perf.harness.report.page import charts, curves, plot
 from perf.harness.report.page.case_data import State, Tone
 from perf.harness.report.page.data import CurvePoint, ExpectationView
 from tests.harness import makers
@@ -81,15 +81,26 @@ def test_names_stay_text():
 
 
 def test_a_curve_has_its_band_its_level_and_where_it_crosses():
-    chart = charts.curve_chart(expectation())
+    chart = curves.curve_chart(expectation())
     band, line = chart.figure["data"]
     assert line["y"] == [0.4, 0.9, 2.0]
     assert band["y"] == pytest.approx([0.44, 0.99, 2.2, 1.8, 0.81, 0.36])
     crossing = next(shape for shape in chart.figure["layout"]["shapes"] if shape["type"] == "rect")
     assert (crossing["x0"], crossing["x1"]) == (1.0, 64)
     assert "95 % t interval" in chart.note
-    assert chart.figure["layout"]["yaxis"]["title"]["text"] == "xla / &lt;b&gt;loop&lt;/b&gt;, time per step (ratio)"
-    assert charts.curve_chart(expectation(points=())) is None
+    assert chart.figure["layout"]["yaxis"]["title"]["text"] == "time per step (ratio)"
+    assert curves.curve_chart(expectation(points=())) is None
+
+
+def test_expectations_at_one_size_stand_together_with_their_intervals():
+    one = expectation(id="one", points=expectation().points[:1])
+    broken = expectation(id="<b>", points=expectation().points[:1], state=State("broken", "✕", Tone.RED))
+    assert curves.curve_chart(one) is None
+    chart = curves.ratios_chart([broken, expectation(), one])
+    assert chart.figure["layout"]["yaxis"]["ticktext"] == ["one", "&lt;b&gt;"]
+    assert [trace["name"] for trace in chart.figure["data"]] == ["holds", "broken"]
+    assert chart.figure["data"][0]["error_x"]["array"] == pytest.approx([0.04])
+    assert curves.ratios_chart([expectation()]) is None
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.9, 1.1), (1.0, 1.0), (0.03, 700.0), (5.0, 5.0), (1e-5, 2e-5)])

@@ -6,35 +6,18 @@ Every axis has a unit, every value its interval. What is a name stays text: plot
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 from perf.harness.numbers import mebibytes, ratio, seconds
-from perf.harness.records import Change
 from perf.harness.report.page import plot
 from perf.harness.report.page.case_data import SideView, Tone
-from perf.harness.report.page.data import ExpectationView, PageData
+from perf.harness.report.page.data import PageData
+from perf.harness.report.page.plot import Chart
 from perf.harness.stats import Estimate
 
 #: Rows of a chart with one row per case; the rest stands in the tables.
 MOST_ROWS = 30
 _PAGE = 4096.0
 _SIDE_COLOURS = ("var(--accent)", "var(--second)")
-#: Ticks of a ratio by the largest span (highest / lowest) that they suit; beyond the last, 1, 2 and 5 times ten.
-_RATIO_TICKS = {
-    1.7: (0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5, 1.7),
-    7.0: (0.2, 0.25, 0.33, 0.4, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """``figure`` as plotly.js takes it: data and layout. ``note`` says what the intervals are and what is left out."""
-
-    id: str
-    title: str
-    figure: dict[str, Any]
-    note: str
 
 
 def changes_chart(page: PageData) -> Chart | None:
@@ -53,20 +36,16 @@ def changes_chart(page: PageData) -> Chart | None:
             continue
         estimates = [Estimate(change.ratio, change.low, change.high) for _, _, change in rows]
         hover = [
-            f"{plot.as_text(case.key)}<br>{state.word}: {ratio(change)}, {_level(change)} interval"
+            f"{plot.as_text(case.key)}<br>{state.word}: {ratio(change)}, {plot.level(change)} interval"
             for _, case, change in rows
         ]
         traces.append(
             plot.dots(state.word, [row for row, _, _ in rows], estimates, hover, plot.COLOURS[state.tone], state.tone)
         )
     layout = plot.rows_layout([case.name for case, _ in shown], "time per step, now / baseline (1 = no change)")
-    low, high = min(c.low for _, c in shown), max(c.high for _, c in shown)
-    low, high = min(low, 1.0), max(high, 1.0)  # no change is always in sight
-    suited = next((ticks for span, ticks in _RATIO_TICKS.items() if high / low <= span), None)
-    ticks = [tick for tick in suited if low / 1.1 <= tick <= high * 1.1] if suited else plot.decade_ticks(low, high)
-    layout["xaxis"] |= plot.log_axis(low, high, ticks, "×")
+    layout["xaxis"] |= plot.ratio_axis([change for _, change in shown])
     layout["shapes"] = [plot.line_at(1.0)]
-    levels = sorted({_level(change) for _, change in shown})
+    levels = sorted({plot.level(change) for _, change in shown})
     return Chart(
         "changes",
         "How much slower or faster",
@@ -103,48 +82,6 @@ def memory_chart(page: PageData) -> Chart | None:
     )
 
 
-def curve_chart(expectation: ExpectationView) -> Chart | None:
-    """Time of one over time of the other along a size, with a band of intervals and where it crosses 1."""
-    points = expectation.points
-    if not points:
-        return None
-    sizes = [point.size for point in points]
-    hover = [
-        f"{plot.as_text(expectation.axis)} {point.size}: {ratio(point.change)}, {_level(point.change)} interval"
-        for point in points
-    ]
-    band = {
-        "type": "scatter", "mode": "lines", "x": [*sizes, *reversed(sizes)], "fill": "toself",
-        "y": [*(p.change.high for p in points), *(p.change.low for p in reversed(points))],
-        "fillcolor": "var(--band)", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False,
-    }  # fmt: skip
-    line = {
-        "type": "scatter", "mode": "lines+markers", "x": sizes, "y": [point.change.ratio for point in points],
-        "line": {"color": "var(--accent)"}, "marker": {"size": 7}, "hovertext": hover, "hoverinfo": "text",
-        "showlegend": False,
-    }  # fmt: skip
-    layout = plot.frame(f"{expectation.axis} (log scale)", height=320)
-    layout["xaxis"] |= {"type": "log", "tickvals": sizes, "ticktext": [str(size) for size in sizes]}
-    above, below = plot.as_text(expectation.first), plot.as_text(expectation.second)
-    layout["yaxis"] |= {"type": "log", "title": {"text": f"{above} / {below}, {expectation.quantity} (ratio)"}}
-    shapes: list[dict[str, Any]] = [plot.level_at(1.0)]
-    if expectation.crossing is not None:
-        estimate, low, high = expectation.crossing
-        left, right = low if low is not None else sizes[0], high if high is not None else sizes[-1]
-        shapes.append(
-            {"type": "rect", "xref": "x", "yref": "paper", "x0": left, "x1": right, "y0": 0, "y1": 1,
-             "fillcolor": "var(--crossing)", "line": {"width": 0}, "layer": "below"}
-        )  # fmt: skip
-        if estimate is not None:
-            shapes.append(plot.line_at(estimate, "dot"))
-    layout["shapes"] = shapes
-    level = _level(points[0].change)
-    note = f"Below 1 {expectation.first} is faster. Band: {level} t interval over processes."
-    if expectation.crossing is not None:
-        note += " Shaded: where the crossing lies."
-    return Chart(f"curve-{expectation.id}", expectation.claim, plot.figure([band, line], layout), note)
-
-
 def _sides_chart(
     page: PageData,
     id: str,
@@ -179,10 +116,6 @@ def _sides_chart(
     ticks = plot.decade_ticks(min(ends), max(ends))
     layout["xaxis"] |= {"title": {"text": f"{axis}, log scale"}, **plot.log_axis(min(ends), max(ends), ticks)}
     return Chart(id, title, plot.figure(traces, layout), f"{bars}{_left_out(len(known), 'that take the most')}")
-
-
-def _level(change: Change) -> str:
-    return f"{100 * change.level:.3g} %"
 
 
 def _at_least_a_page(side: SideView) -> Estimate | None:

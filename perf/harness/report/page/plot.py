@@ -4,14 +4,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from perf.harness.records import Change
 from perf.harness.report.page.case_data import Tone
 from perf.harness.stats import Estimate
 
 COLOURS = {Tone.RED: "var(--red)", Tone.OPEN: "var(--open)", Tone.GOOD: "var(--good)", Tone.CALM: "var(--calm)"}
 _SYMBOLS = {Tone.RED: "triangle-up", Tone.OPEN: "diamond-open", Tone.GOOD: "triangle-down", Tone.CALM: "circle"}
+
+#: Ticks of a ratio by the largest span (highest / lowest) that they suit; beyond the last, 1, 2 and 5 times ten.
+_RATIO_TICKS = {
+    1.7: (0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5, 1.7),
+    7.0: (0.2, 0.25, 0.33, 0.4, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """``figure`` as plotly.js takes it: data and layout. ``note`` says what the intervals are and what is left out."""
+
+    id: str
+    title: str
+    figure: dict[str, Any]
+    note: str
+
+
+def ratio_axis(changes: Sequence[Change]) -> dict[str, Any]:
+    """A log axis that holds all intervals, and 1, with ticks at ratios that people think in."""
+    low, high = min(1.0, *(change.low for change in changes)), max(1.0, *(change.high for change in changes))
+    suited = next((ticks for span, ticks in _RATIO_TICKS.items() if high / low <= span), None)
+    ticks = [tick for tick in suited if low / 1.1 <= tick <= high * 1.1] if suited else decade_ticks(low, high)
+    return log_axis(low, high, ticks, "×")
 
 
 def log_axis(low: float, high: float, ticks: Sequence[float], sign: str = "") -> dict[str, Any]:
@@ -90,6 +116,11 @@ def frame(axis: str, height: int) -> dict[str, Any]:
         "xaxis": {**grid, "title": {"text": as_text(axis)}},
         "yaxis": dict(grid),
     }
+
+
+def level(change: Change) -> str:
+    """Of an interval: ``95 %``."""
+    return f"{100 * change.level:.3g} %"
 
 
 def line_at(x: float, dash: str = "solid") -> dict[str, Any]:

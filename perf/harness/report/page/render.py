@@ -8,8 +8,9 @@ from typing import Any
 from perf.harness.numbers import ratio, seconds
 from perf.harness.report.page import charts, embedded, sections
 from perf.harness.report.page.case_data import CaseView
-from perf.harness.report.page.charts import Chart
+from perf.harness.report.page.curves import curve_chart, ratios_chart
 from perf.harness.report.page.data import SKIPPED, PageData, VersionRow
+from perf.harness.report.page.plot import Chart
 
 #: Versions that the first screen names in any case; the others where they differ.
 _ALWAYS_SHOWN = ("python", "tensorflow", "keras")
@@ -32,13 +33,15 @@ def render(page: PageData, trend: Any = None) -> str:
     ).get_template("page.html")
     first = charts.changes_chart(page) or charts.times_chart(page)
     once = [chart for chart in (charts.first_calls_chart(page), charts.memory_chart(page)) if chart]
-    curves = {expectation.id: charts.curve_chart(expectation) for expectation in page.expectations}
-    drawn = [chart for chart in (first, *curves.values(), *once) if chart]
+    curves = {expectation.id: curve_chart(expectation) for expectation in page.expectations}
+    ratios = ratios_chart(page.expectations)
+    drawn = [chart for chart in (first, ratios, *curves.values(), *once) if chart]
     return template.render(
         page=page,
         first_chart=first,
         once_charts=once,
         curves=curves,
+        ratios=ratios,
         curve_table=sections.curve_table,
         checked=[expectation for expectation in page.expectations if expectation.state.word != SKIPPED],
         skipped=[expectation for expectation in page.expectations if expectation.state.word == SKIPPED],
