@@ -97,7 +97,7 @@ def test_a_lost_kernel_alone_is_red_too(project: Project) -> None:
 def test_expectations_are_reported_as_they_were_judged(project: Project) -> None:
     project.cases("forward/alpha", expectations=True)
     project.script(costs=COSTS)
-    result = project.run("--perf-processes", "4", "--perf-report", "report")
+    result = project.run("--perf-processes", "4", "--perf-report", "report", "--benchmark-save", "run")
     assert result.ret == 0, said(result)
     found = data(project)
     words = [one["state"]["word"] for one in found["expectations"]]
@@ -105,6 +105,10 @@ def test_expectations_are_reported_as_they_were_judged(project: Project) -> None
     assert all(one["points"] for one in found["expectations"] if one["state"]["word"] == "holds")
     assert words == sorted(words)  # those that hold stand before those that were skipped
     assert any(section["id"] == "costs" for section in found["sections"])
+    done = report(project)
+    assert done.returncode == 0, done.stderr
+    again = {one["id"]: one["found"] for one in data(project)["expectations"]}
+    assert again == {one["id"]: one["found"] for one in found["expectations"] if one["state"]["word"] == "holds"}
 
 
 def test_a_report_without_a_place_is_refused_before_measuring(project: Project) -> None:

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from perf.harness import baseline as baselines
+from perf.harness import expectation_store
 from perf.harness.digest import RunDigest, digest_of, digests
 from perf.harness.errors import Refusal
 from perf.harness.records import Baseline, Machine
 from perf.harness.report.page import write
 from perf.harness.report.page.history_page import from_run
 from perf.harness.report.page.trend import trend
-from perf.harness.runs import SAVE, read_run, run_files
+from perf.harness.runs import BLOCK, SAVE, read_run, run_files
 
 
 def report(folder: Path, files: Sequence[Path], baselines_folder: Path) -> str:
@@ -30,7 +31,8 @@ def report(folder: Path, files: Sequence[Path], baselines_folder: Path) -> str:
         if file.parent != newest.parent and (other := baselines.differing(run.machine, read_run(file).machine)):
             raise Refusal(f"Runs {newest} and {file} come from different hardware, and have no history: {other}.")
     baseline, problem = _baseline(baselines_folder, run.machine)
-    page = from_run(run, trend(found.values(), baseline), (*warnings, *problem))
+    expected = expectation_store.judged(expectation_store.of_run(newest, BLOCK)).values()
+    page = from_run(run, trend(found.values(), baseline), (*warnings, *problem), tuple(expected))
     try:
         index = write.write(folder, page)
     except OSError as error:

@@ -55,7 +55,7 @@ def test_many_red_cases_are_counted():
         (HOSTILE, "&lt;script&gt;document.title='owned'&lt;/script&gt;"),
         ("a | b", r"a \| b"),
         ("a\n# b", r"a \# b"),
-        ("@team `code` [x](y)", r"\@team \`code\` \[x\]\(y\)"),
+        ("@team `code` [x](y)", r"@team \`code\` \[x\](y)"),
     ],
 )
 def test_names_stay_text(name, shown):

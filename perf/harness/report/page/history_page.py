@@ -1,25 +1,31 @@
-"""The page of stored runs: what the newest of them measured, with the history of each case. Nothing is judged again."""
+"""The page of stored runs: what the newest of them measured, with the history of each case. No case is judged
+again; expectations are derived from the stored ratios, as they always are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perf.harness.expectation_records import ExpectationResult
 from perf.harness.numbers import counted
 from perf.harness.records import Run
 from perf.harness.report.page import versions
 from perf.harness.report.page.case_data import CaseView, Tone
 from perf.harness.report.page.data import Head, PageData, Status, Trend
+from perf.harness.report.page.expectation_page import cost_sections, expectation_views
 from perf.harness.report.page.selection_page import kernels
 from perf.harness.report.page.sides import case_view, side
 from perf.harness.report.page.states import WAS_RED, of_result
 from perf.harness.report.short_names import short_names
 
 
-def from_run(run: Run, trend: Trend | None, warnings: Sequence[str] = ()) -> PageData:
-    """``run`` is the newest of those in ``trend``; ``warnings`` are about runs that could not be read."""
+def from_run(
+    run: Run, trend: Trend | None, warnings: Sequence[str] = (), expected: Sequence[ExpectationResult] = ()
+) -> PageData:
+    """``run`` is the newest of those in ``trend``, ``expected`` what it found of expectations; ``warnings`` are about
+    runs that could not be read."""
     names = short_names(list(run.cases.values()))
     cases = tuple(_case(run, key, names[key]) for key in run.cases)
-    red = any(case.state.tone is Tone.RED for case in cases)
+    red = any(case.state.tone is Tone.RED for case in cases) or any(result.state.is_red for result in expected)
     title = f"Run {run.name}" if trend is None else f"{len(trend.runs)} stored runs, up to {run.name}"
     settings = {"profile": run.profile, "suite": run.suite, "seed": str(run.seed)}
     return PageData(
@@ -29,7 +35,8 @@ def from_run(run: Run, trend: Trend | None, warnings: Sequence[str] = ()) -> Pag
         versions=versions.alone(run.environments.values()),
         visible=None,
         cases=cases,
-        sections=() if run.selection is None else (kernels(run.selection),),
+        expectations=expectation_views(expected),
+        sections=(*cost_sections(expected), *([] if run.selection is None else [kernels(run.selection)])),
         trend=trend,
     )
 
@@ -45,7 +52,7 @@ def _case(run: Run, key: str, name: str) -> CaseView:
 
 
 def _remarks(run: Run, trend: Trend | None) -> list[str]:
-    remarks = ["Drawn from stored runs: nothing was measured or judged for this page."]
+    remarks = ["Drawn from stored runs: nothing was measured for this page."]
     if run.interrupted:
         remarks.append(f"Run {run.name} was interrupted.")
     elif not run.complete:

@@ -12,7 +12,7 @@ from perf.harness.report.page.sections import visible_text
 
 #: Red cases and expectations that are listed; of more, the rest is counted.
 _MOST = 20
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$@:])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]#|~$])")
 _MARKS = {Status.GREEN: "✅", Status.RED: "❌", Status.NOT_GREEN: "⚠️", Status.MEASURED: "📏"}
 
 
