@@ -20,7 +20,7 @@ def test_a_slower_machine_is_a_drift_and_nothing_is_red(project: Project) -> Non
     result = project.save("drifted", "--benchmark-compare", cases={ALPHA: SLOW})
     text = said(result)
     assert result.ret == 10, text
-    result.assert_outcomes(passed=3, errors=1)
+    result.assert_outcomes(passed=5, errors=1)
     assert "1 case is drifted with the machine" in text
     assert "it is the machine, or what both sides share" in text
     assert "1 suspect of the stored numbers, 1 measured side by side" in text
@@ -40,7 +40,7 @@ def test_a_slower_framework_on_a_slower_machine_is_red_and_the_rest_drifts(proje
     result = project.run("--benchmark-compare")
     text = said(result)
     assert result.ret == 1, text
-    result.assert_outcomes(passed=2, failed=1, errors=0)
+    result.assert_outcomes(passed=4, failed=1, errors=0)
     assert "1 regressed, 2 drifted" in text
 
 
@@ -67,7 +67,7 @@ def test_an_environment_that_no_index_has_leaves_it_to_the_stored_numbers(projec
     result = project.run("--benchmark-compare")
     text = said(result)
     assert result.ret == 1, text
-    result.assert_outcomes(passed=2, failed=1)
+    result.assert_outcomes(passed=4, failed=1)
     assert "decided by the stored numbers alone" in text
     assert "no index has tensorflow 2.19.0+ours" in text
 
@@ -87,7 +87,7 @@ def test_of_many_suspects_eight_are_decided_and_the_rest_named(project: Project)
     result = project.run("--benchmark-compare")
     text = said(result)
     assert result.ret == 10, text
-    result.assert_outcomes(passed=10, errors=1)
+    result.assert_outcomes(passed=12, errors=1)
     assert "2 cases are suspected by the stored numbers and not decided side by side" in text
     assert "8 drifted" in text
     assert "2 inconclusive" in text

@@ -13,6 +13,7 @@ from perf.harness.errors import Refusal
 from perf.harness.installed import by_canonical_name
 from perf.harness.journal import Journal
 from perf.harness.measure import Progress, Settings
+from perf.harness.message import promotion
 from perf.harness.numbers import counted
 from perf.harness.paired_evidence import Metric
 from perf.harness.paired_records import BASELINE
@@ -153,7 +154,8 @@ class _Deciding:
             return stored
         if key in _undecided(outcome):
             return suspects.left_undecided(stored, "the budget ended")
-        return suspects.decided(stored, paired, self._host())
+        baseline = promotion(self.comparison.baseline.name, self._case(key))
+        return suspects.decided(stored, paired, baseline=baseline, machine=self._host())
 
     def _host(self) -> str:
         then = self.comparison.baseline.machine.informs

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Mapping
 
-from perf.harness.numbers import ratio, seconds
+from perf.harness.numbers import counted, ratio, seconds
 from perf.harness.records import BaselineCase, CaseResult, Change, Environment, Verdict
 
 #: Versions named in every message; others only where they differ.
@@ -32,13 +32,12 @@ def reason(
     key = result.spec.key
     now = math.exp(result.log_seconds_per_step)
     then = math.exp(statistics.fmean(promoted.log_seconds_per_step for _, _, promoted in case.runs))
-    runs = f"{len(case.runs)} run" + ("s" if len(case.runs) > 1 else "")
     measured = (
         f"{ratio(change)} times the baseline's time per step ({100 * change.level:.3g} % interval), "
         f"{seconds(then)} then, {seconds(now)} now"
     )
     versions = ", ".join(version_changes(case.environment, environment))
-    against = f"Baseline: {baseline}, promoted {case.promoted:%Y-%m-%d} from {runs} ({case.reason}); {versions}."
+    against = f"Baseline: {promotion(baseline, case)}; {versions}."
     if history_runs < 3:
         noise = (
             f"Only {history_runs} stored run{'s' if history_runs != 1 else ''}, so a spread of {100 * spread_sd:.0f} % "
@@ -59,6 +58,11 @@ def reason(
             f"{closer}"
         )
     return f"{key}: inconclusive: {measured}; the interval reaches beyond the margin of {margin_percent:g} %. {noise}"
+
+
+def promotion(baseline: str, case: BaselineCase) -> str:
+    """Which decision a case is compared with: ``perf/baselines/x.json, promoted 2026-01-31 from 3 runs (why)``."""
+    return f"{baseline}, promoted {case.promoted:%Y-%m-%d} from {counted(len(case.runs), 'run')} ({case.reason})"
 
 
 def version_changes(then: Environment, now: Environment) -> list[str]:

@@ -42,10 +42,13 @@ def choose(suspects: Sequence[str], seed: int) -> Choice:
     return Choice(tuple(key for key in suspects if key in chosen), tuple(key for key in suspects if key not in chosen))
 
 
-def decided(stored: Judgement, paired: Judgement, machine: str) -> Judgement:
-    """The verdict on a suspect that was measured side by side; ``machine`` says how the host differs from then."""
+def decided(stored: Judgement, paired: Judgement, *, baseline: str, machine: str) -> Judgement:
+    """The verdict on a suspect that was measured side by side.
+
+    ``baseline`` says in words what it was compared with, ``machine`` how the host differs from then.
+    """
     change = paired.change
-    by_numbers = f"The stored numbers had suspected it: {_times(stored.change)} the baseline's time."
+    by_numbers = f"The stored numbers had suspected it: {_times(stored.change)} the time of {baseline}."
     if paired.verdict.is_red:
         return replace(stored, verdict=paired.verdict, reason=f"{paired.reason} {by_numbers}", side_by_side=change)
     if paired.verdict not in (Verdict.UNCHANGED, Verdict.IMPROVED):

@@ -11,7 +11,7 @@ from perf.harness.selection_records import Selection
 from perf.harness.suite import Suite
 from perf.harness.workers import Worker
 
-#: Tracing the whole table takes some 10 s of CPU under Keras 3 and 45 s under Keras 2.15, more on a busy machine.
+#: Tracing the whole table takes some 10 s of CPU under Keras 3, a minute under Keras 2.15; more on a busy machine.
 TRACING_SECONDS = 300.0
 
 

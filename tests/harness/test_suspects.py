@@ -37,26 +37,26 @@ def test_of_more_the_surest_five_and_three_drawn_from_the_seed() -> None:
 
 @pytest.mark.parametrize("verdict", [v for v in Verdict if v.is_red])
 def test_what_is_red_side_by_side_is_red(verdict: Verdict) -> None:
-    judgement = suspects.decided(stored(Verdict.INCONCLUSIVE), paired(verdict, TWICE), "")
+    judgement = suspects.decided(stored(Verdict.INCONCLUSIVE), paired(verdict, TWICE), baseline="base", machine="")
     assert judgement.verdict is verdict
     assert "paired reason" in judgement.reason
-    assert "2.0" in judgement.reason
+    assert "2.00 (1.80–2.20) times the time of base" in judgement.reason
     assert judgement.side_by_side == TWICE
 
 
 @pytest.mark.parametrize("verdict", [Verdict.UNCHANGED, Verdict.IMPROVED])
 def test_what_is_no_slower_side_by_side_is_the_machine_or_chance(verdict: Verdict) -> None:
-    proved = suspects.decided(stored(), paired(verdict), "governor powersave -> performance")
+    proved = suspects.decided(stored(), paired(verdict), baseline="base", machine="governor powersave -> performance")
     assert proved.verdict is Verdict.DRIFTED
     assert "powersave -> performance" in proved.reason
     assert proved.change == TWICE
-    chance = suspects.decided(stored(Verdict.INCONCLUSIVE), paired(verdict), "")
+    chance = suspects.decided(stored(Verdict.INCONCLUSIVE), paired(verdict), baseline="base", machine="")
     assert (chance.verdict, chance.reason, chance.side_by_side) == (Verdict.UNCHANGED, "", SAME)
 
 
 @pytest.mark.parametrize("verdict", [Verdict.INCONCLUSIVE, Verdict.UNSTEADY])
 def test_what_is_undecided_side_by_side_is_inconclusive_however_sure_the_numbers_were(verdict: Verdict) -> None:
-    judgement = suspects.decided(stored(), paired(verdict), "")
+    judgement = suspects.decided(stored(), paired(verdict), baseline="base", machine="")
     assert judgement.verdict is Verdict.INCONCLUSIVE
     assert "paired reason" in judgement.reason
 
