@@ -35,8 +35,6 @@ def differences(baseline: Environment, candidate: Environment) -> tuple[Differen
             ours.pop(name, None)
             theirs.pop(name, None)
     both = sorted(ours.keys() & theirs.keys())
-    packages = _rows("", {name: ours[name] for name in both}, {name: theirs[name] for name in both})
-    rows += [row for row in packages if told.get(row.what) != row]
     rows += _rows("setting ", baseline.settings, candidate.settings)
     rows += _rows("variable ", baseline.variables, candidate.variables, absent="not set")
     if baseline.devices != candidate.devices:
@@ -44,6 +42,8 @@ def differences(baseline: Environment, candidate: Environment) -> tuple[Differen
     if ours.keys() != theirs.keys():
         alone = (", ".join(f"{name} {a[name]}" for name in sorted(a.keys() - set(both))) for a in (ours, theirs))
         rows.append(Difference("packages of one side", *(names or "none" for names in alone)))
+    packages = _rows("", {name: ours[name] for name in both}, {name: theirs[name] for name in both})
+    rows += [row for row in packages if told.get(row.what) != row]
     return tuple(rows)
 
 

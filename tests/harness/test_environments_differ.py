@@ -36,12 +36,12 @@ def test_every_kind_of_difference_has_its_row() -> None:
         ("python", "3.11.7", "3.12.1"),
         ("tensorflow", "2.20.0", "2.21.0"),
         ("package of tensorflow", "tensorflow 2.20.0", "tensorflow-cpu 2.21.0"),
-        ("ml-dtypes", "0.5", "0.6"),
         ("setting onednn", "default", "0"),
         ("variable TF_A", "1", "not set"),
         ("variable TF_B", "not set", "2"),
         ("devices", "CPU:0", "CPU:0, GPU:0"),
         ("packages of one side", "none", "pytest 9"),
+        ("ml-dtypes", "0.5", "0.6"),
     )
 
 

@@ -7,7 +7,8 @@ import textwrap
 from collections import Counter
 from collections.abc import Mapping
 
-from perf.harness.message import differing, version_changes
+from perf.harness.environments_differ import differences
+from perf.harness.message import version_changes
 from perf.harness.numbers import mebibytes, ratio, seconds
 from perf.harness.paired_evidence import Evidence, Metric
 from perf.harness.paired_green import many_suspects
@@ -17,21 +18,21 @@ from perf.harness.records import Environment, Judgement, Verdict
 from perf.harness.report.layout import WIDTH, fitting, names
 from perf.harness.stats import Estimate, interval_over_processes
 
-#: Packages that are listed by name; of more, the rest is counted.
-_MOST_PACKAGES = 12
+#: Differences that are listed, what decides most first; of more, the rest is counted.
+_MOST_DIFFERENCES = 20
 
 
 def header(environments: Mapping[tuple[SideName, str], Environment]) -> str:
-    """What differs between the sides: versions, other packages, settings and variables, once for all devices."""
+    """What differs between the sides, once for all devices; TensorFlow and Keras also where they are the same."""
     devices = sorted({device for _, device in environments if all((side, device) in environments for side in SIDES)})
     lines = []
     for device in devices:
         then, now = environments[BASELINE, device], environments[CANDIDATE, device]
-        changes = [*version_changes(then, now), *_packages(then, now)]
-        changes += differing(then.settings, now.settings) + differing(then.variables, now.variables)
-        if then.devices != now.devices:
-            changes.append(f"devices {'+'.join(then.devices) or 'none'} -> {'+'.join(now.devices) or 'none'}")
-        lines.append((device, ", ".join(changes)))
+        same = [change for change in version_changes(then, now) if change.endswith("(same)")]
+        changes = [f"{what} {before} -> {after}" for what, before, after in differences(then, now)]
+        more = len(changes) - _MOST_DIFFERENCES
+        changes = changes[:_MOST_DIFFERENCES] + ([f"and {more} more"] if more > 0 else [])
+        lines.append((device, ", ".join([*same, *changes])))
     if len({text for _, text in lines}) == 1:
         lines = [("", lines[0][1])]
     return "\n".join(
@@ -146,14 +147,6 @@ def report(outcome: PairedOutcome, *, every: bool = False) -> str:
 
 def _wrapped(text: str) -> str:
     return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-
-
-def _packages(then: Environment, now: Environment) -> list[str]:
-    """Packages that differ and are not named as versions already."""
-    named = {*then.versions, *now.versions}
-    changes = [change for change in differing(then.packages, now.packages) if change.split(" ", 1)[0] not in named]
-    more = len(changes) - _MOST_PACKAGES
-    return changes[:_MOST_PACKAGES] + ([f"and {more} more packages"] if more > 0 else [])
 
 
 def _kernels(result: PairedResult) -> str:
