@@ -60,7 +60,7 @@ def _is_ours(words: Sequence[str]) -> bool:
     if words[:2] == ["python", "-m"]:
         # Without arguments a sentence speaks of the command and nobody is told to type it.
         return words[2:3] in (["perf"], ["lstm_models"]) and (len(words) > 4 or words[3:] == ["list"])
-    return words[:2] == ["tox", "-e"] or words[:1] == [".ci/gate"]
+    return words[:2] == ["tox", "-e"] or (words[:1] == [".ci/gate"] and len(words) > 1)
 
 
 def fault(words: Sequence[str], config: pytest.Config) -> str:

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -70,6 +71,18 @@ def test_each_gate_compares_what_it_is_there_for(tmp_path: Path) -> None:
         assert asked[name][:2] == ("-e", "upgrade")
         assert "--perf-against=-r .github/pinned.txt" in asked[name]
         assert not any(word.startswith(("--perf-candidate", "-k")) for word in asked[name])
+
+
+def test_the_run_goes_with_the_report_under_its_own_name(tmp_path: Path) -> None:
+    steps = yaml.safe_load(NIGHTLY)["jobs"]["pinned"]["steps"]
+    (copies,) = [step["run"] for step in steps if step.get("name") == "Copy the run"]
+    runs, checkout = tmp_path / "lstm-perf" / "runs" / "a-machine", tmp_path / "checkout"
+    runs.mkdir(parents=True)
+    checkout.mkdir()
+    for name in ("0041_nightly-1001.json", "0042_nightly-10011.json", "0040_first.json"):
+        (runs / name).touch()
+    assert run(copies, tmp_path, checkout=checkout).status == 0
+    assert [path.name for path in (checkout / "report").iterdir()] == ["0041_nightly-1001.json"]
 
 
 def test_what_somebody_types_is_never_a_command(tmp_path: Path) -> None:

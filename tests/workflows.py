@@ -101,9 +101,17 @@ def gates() -> list[Gate]:
     return found
 
 
-def run(script: str, folder: Path, env: Mapping[str, str] | None = None, *, gate: int = 0, setup: int = 0) -> Ran:
+def run(
+    script: str,
+    folder: Path,
+    env: Mapping[str, str] | None = None,
+    *,
+    gate: int = 0,
+    setup: int = 0,
+    checkout: Path = ROOT,
+) -> Ran:
     """Runs a step's script as GitHub would, with a tox that notes its arguments and ends with ``gate``, or with
-    ``setup`` where it is only to make the environment."""
+    ``setup`` where it is only to make the environment. ``folder`` is the home."""
     tox = folder / "bin" / "tox"
     tox.parent.mkdir()
     tox.write_text(_TOX)
@@ -111,12 +119,13 @@ def run(script: str, folder: Path, env: Mapping[str, str] | None = None, *, gate
     output, seen = folder / "output", folder / "seen"
     variables = {
         **{"PATH": f"{tox.parent}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder), "SEEN": str(seen)},
-        **{"GITHUB_OUTPUT": str(output), "GATE_STATUS": str(gate), "SETUP_STATUS": str(setup), **(env or {})},
+        **{"GITHUB_OUTPUT": str(output), "GATE_STATUS": str(gate), "SETUP_STATUS": str(setup)},
+        **{"GITHUB_RUN_ID": "1001", **(env or {})},
     }
     done = subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
         env=variables,
-        cwd=ROOT,
+        cwd=checkout,
         capture_output=True,
         text=True,
         timeout=60,
