@@ -63,6 +63,8 @@ class Engine:
         for path in Path:
             _opened(Case(path, tiny, 2, device, Kernel.LOOP))
         _opened(Case(Path.FORWARD, tiny, 2, device, Kernel.XLA))
+        if device is Device.GPU:  # loading cuDNN takes seconds, once in a process
+            _opened(Case(Path.BACKWARD, tiny, 2, device, Kernel.CUDNN))
         _free()
 
     def open(self, case: Mapping[str, Any], slot: int = 0) -> dict[str, Any]:
@@ -139,6 +141,9 @@ class Engine:
             raise Problem("open", f"Keras runs on {backend!r} here; unset KERAS_BACKEND or set it to tensorflow.")
         for device in tf.config.list_physical_devices("GPU"):
             tf.config.experimental.set_memory_growth(device, True)  # else the first process takes all of the memory
+        # Products of ten bits are no float32: the oracle would refuse them, and a release that changes the default
+        # would look like a faster one. Mixed precision is what asks for less.
+        tf.config.experimental.enable_tensor_float_32_execution(False)
         self._started = True
 
 

@@ -244,3 +244,10 @@ class TestRounds:
         assert rounds.slowdown() == 1.0
         monkeypatch.setenv(rounds.SLOWDOWN, "1.25")
         assert rounds.slowdown() == 1.25
+
+
+def test_float32_is_float32_on_every_gpu() -> None:
+    """TensorFlow's default are products of ten bits where a GPU has them; a worker says what it computes with."""
+    engine = Engine()
+    engine.warm_up()
+    assert engine.describe()["settings"]["tf32"] == "off"
