@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from tests.project import Project
+
+# Started in the background, a shell lets its jobs ignore Ctrl-C, and so would all that the tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ def test_ctrl_c_leaves_nothing(cache: Path, gate: Path) -> None:
     with session(gate) as process:
         installing(gate)
         os.killpg(process.pid, signal.SIGINT)
-        assert process.wait() != 0
+        assert process.wait(TIME_LIMIT_SECONDS) != 0
     assert left_in(cache) == []
 
 
