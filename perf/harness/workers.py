@@ -86,6 +86,16 @@ class Worker:
         """Whether it can still be asked."""
         return self._alive
 
+    @property
+    def pid(self) -> int:
+        """Of its process, as this host's kernel counts (``sh`` and ``env`` have become the interpreter)."""
+        (process,) = _processes(self._group)
+        return process.pid
+
+    def last_words(self) -> str:
+        """The end of its stderr so far, as an appendix to a message; "" where there is none."""
+        return _tail(self._folder)
+
     def describe(self) -> Environment:
         """What the worker runs with; the first request after the start, so the import is in its time."""
         reply = self.request("describe")

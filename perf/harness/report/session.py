@@ -35,6 +35,9 @@ def header_lines(session: Session) -> list[str]:
         f"seed {session.seed}{against}",
         f"machine: {prepared.machine.id}",
     ]
+    if prepared.gpu is not None:
+        gpu = prepared.gpu.gpu
+        lines.append(f"gpu: {gpu.index} ({gpu.name}, {gpu.uuid}), {prepared.gpu.why}")
     for name, side in zip(("baseline", "candidate"), prepared.sides or (), strict=False):
         if side.released:
             lines.append(f"{name}: could not be held at the other side's versions: {', '.join(side.released)}")
