@@ -14,6 +14,7 @@ from perf.harness.journal import Journal
 from perf.harness.records import CaseResult, CaseSpec, Environment, Failure, Sample
 from perf.harness.replies import CaseError
 from perf.harness.starting import start_again
+from perf.harness.watch import Watch
 from perf.harness.workers import Worker
 
 #: After so many workers lost one after another on a device, the rest of its cases is given up: each loss costs a
@@ -86,7 +87,11 @@ def measure(
     only a ``KeyboardInterrupt`` (and a fault of this code) comes out. Call it in the main thread.
     """
     selected = [spec for spec in specs if spec.skip is None]
-    return _Stage(selected, settings, side or Side(), progress or Progress(), journal, clock).run()
+    watch = Watch(settings.gpu, counts_energy=True)
+    try:
+        return _Stage(selected, settings, side or Side(), progress or Progress(), journal, clock, watch).run()
+    finally:
+        watch.close()
 
 
 @dataclass
@@ -97,6 +102,7 @@ class _Stage:
     progress: Progress
     journal: Journal | None
     clock: Callable[[], float]
+    watch: Watch
     samples: dict[str, list[Sample]] = field(default_factory=dict)
     failures: dict[str, Failure] = field(default_factory=dict)
     environments: dict[str, Environment] = field(default_factory=dict)
@@ -170,12 +176,13 @@ class _Stage:
         failure: Failure | None = None
         try:
             sample = sampling.sample(
-                worker.request,
+                self.watch.over(worker, spec.device),
                 spec,
                 process,
                 before=earlier[0] if earlier else None,
                 margin=self.settings.margin,
                 time_limit=self.settings.time_limit,
+                seconds_at_least=self.watch.seconds_at_least(spec.device),
             )
         except CaseError as error:
             failure = error.failure
