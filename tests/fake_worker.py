@@ -26,6 +26,7 @@ A case's entry (``default`` and ``cases`` alike)::
     "process_noise": 0.0            and from process to process
     "drift": 0.0, "drift_rounds": 10    rounds start slower by this fraction, falling linearly over so many rounds
     "first_call_seconds": 0.5, "first_call_traces": 1, "bytes_peak": 20000000
+    "device_bytes_peak": 300000000  of a case on a GPU, null where it is in doubt
     "kernel": "loop", "device": "cpu"   default: what the case asks for
     "probe": [1.0, -0.5], "tolerance": 1e-5, "output_error": 1e-7, "gradient_error": null
     "traces": 0                     new traces that each run reports
@@ -34,10 +35,10 @@ A case's entry (``default`` and ``cases`` alike)::
     "process": 2                    this entry holds only in the session's second process
 
 Faults: ``crash`` (exit status 3), ``kill`` (SIGKILL), ``segfault`` (SIGSEGV), ``hang``, ``exception``, ``problem`` (an
-expected one), ``unsupported`` (the framework cannot do it), ``nan``, ``zero`` (as the last time of a round), ``import``
-(at start-up), ``nonsense`` (no reply of the protocol), ``print`` (to stdout; no fault at all). ``LSTM_PERF_SLOWDOWN``
-multiplies all times, as in the real worker. Both variables are described, so that a worker with another value runs in
-another environment.
+expected one), ``unsupported`` (the framework cannot do it), ``memory`` (there is none left), ``nan``, ``zero`` (as the
+last time of a round), ``import`` (at start-up), ``nonsense`` (no reply of the protocol), ``print`` (to stdout; no fault
+at all). ``LSTM_PERF_SLOWDOWN`` multiplies all times, as in the real worker. Both variables are
+described, so that a worker with another value runs in another environment.
 
 A worker that sees a GPU describes it unless the script says otherwise, and writes its pid to ``<script>.gpu_pids`` and
 what its rounds took to ``<script>.gpu_seconds``, which is what :mod:`tests.fake_nvml` goes by.
@@ -74,6 +75,7 @@ DEFAULT: dict[str, Any] = {
     "first_call_seconds": 0.5,
     "first_call_traces": 1,
     "bytes_peak": 20_000_000,
+    "device_bytes_peak": 300_000_000,
     "kernel": None,
     "device": None,
     "probe": [1.0, -0.5],
@@ -203,7 +205,7 @@ class FakeEngine:
         return {
             "first_call_seconds": entry["first_call_seconds"] * slowdown * opened.noise(entry["process_noise"]),
             "bytes_peak": entry["bytes_peak"],
-            "device_bytes_peak": entry["bytes_peak"] if device == "gpu" else None,
+            "device_bytes_peak": entry["device_bytes_peak"] if device == "gpu" else None,
             "facts": {
                 "kernel": entry["kernel"] or case.get("kernel", "loop"),
                 "device": device,
@@ -263,6 +265,8 @@ class FakeEngine:
             threading.Event().wait()
         if fault == "exception":
             raise RuntimeError("the fake engine's exception")
+        if fault == "memory":
+            raise MemoryError("failed to allocate 12.00 GiB on GPU_0_bfc")
         if fault == "problem":
             raise Problem("oracle", "the outputs are 0.3 apart, tolerated are 1e-05")
         if fault == "unsupported":

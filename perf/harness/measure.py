@@ -139,13 +139,19 @@ class _Stage:
                     continue
                 if self.settings.budget is not None and self.clock() - begin >= self.settings.budget:
                     return
-                if worker is None or not worker.alive:
+                fresh = worker is None or not worker.alive
+                if worker is None or fresh:
                     worker = self._start(block)
                     if worker is None:
                         return
                 done = total - len(self.left)
                 self.progress.started(spec.key, block.process, done, total, self._seconds_left())
-                self._case(worker, spec, block.process)
+                if not self._case(worker, spec, block.process, fresh):
+                    worker.close()
+                    worker = self._start(block)
+                    if worker is None:
+                        return
+                    self._case(worker, spec, block.process, fresh=True)
         finally:
             if worker is not None:
                 worker.close()
@@ -170,7 +176,9 @@ class _Stage:
         self.environments.setdefault(device, started.environment)
         return started.worker
 
-    def _case(self, worker: Worker, spec: CaseSpec, process: int) -> None:
+    def _case(self, worker: Worker, spec: CaseSpec, process: int, fresh: bool) -> bool:
+        """False where it has to be done again in a fresh worker: memory ran out in one that is not ``fresh``, or its
+        peak is not known, perhaps for what other cases left behind."""
         begin = self.clock()
         earlier = self.samples.get(spec.key)
         failure: Failure | None = None
@@ -191,6 +199,10 @@ class _Stage:
                 worker.request("close")
         except CaseError as error:
             failure = failure or error.failure
+        out_of_memory = failure is not None and failure.stage == "memory"
+        peak_unknown = failure is None and spec.device == "gpu" and sample.device_bytes_peak is None
+        if not fresh and (out_of_memory or peak_unknown):
+            return False
         if failure is not None:
             self._fail(spec.key, failure)
         else:
@@ -199,7 +211,9 @@ class _Stage:
             if self.journal is not None:
                 self.journal.sample(spec.key, sample)
         self.seen[spec.key] = self.clock() - begin
-        self.lost_in_a_row[spec.device] = 0 if worker.alive else self.lost_in_a_row.get(spec.device, 0) + 1
+        lost = not worker.alive and not out_of_memory
+        self.lost_in_a_row[spec.device] = self.lost_in_a_row.get(spec.device, 0) + 1 if lost else 0
+        return True
 
     def _give_up(self, device: str, message: str, stage: str = "worker") -> None:
         """All cases of the device fail that have not failed yet: they cannot be measured in all processes."""
