@@ -10,6 +10,7 @@ The environment variable ``FAKE_NVML`` names a JSON file; all of it is optional:
       "energy_counter": true
       "changes": [                            laid over every card while NVML is read for the n-th time, from 1
         {"from": 9, "to": 12, "throttle_reasons": 64},
+        {"from": 9, "every": 7, "throttle_reasons": 64},
         {"from": 5, "processes": {"4242": 2000000000}, "percents": {"4242": 60}},
         {"from": 20, "error": "GPU is lost"}
       ]
@@ -53,8 +54,9 @@ def _card(handle: int) -> SimpleNamespace:
     script = _script()
     card = CARD | {"uuid": f"GPU-{handle}"} | script.get("cards", [{}])[handle]
     for change in script.get("changes", []):
-        if change["from"] <= _reading <= change.get("to", _reading):
-            card |= {name: value for name, value in change.items() if name not in ("from", "to")}
+        since = _reading - change["from"]
+        if since >= 0 and _reading <= change.get("to", _reading) and since % change.get("every", 1) == 0:
+            card |= {name: value for name, value in change.items() if name not in ("from", "to", "every")}
     if card["error"]:
         raise NVMLError(card["error"], 15)
     return SimpleNamespace(**card)

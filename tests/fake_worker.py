@@ -9,6 +9,8 @@ file; all of it is optional::
                                     the second worker on, with "startup_device": "gpu" only on this device
       "environment": {"versions": {"tensorflow": "9.9"}, ...},     laid over the default answer to describe, by entry
                                     with "stderr": "text" written to stderr before the answer
+      "powercap": {"file": "/…/energy_uj", "watts": 65, "range": 200000000},    a counter of the CPU's energy, which
+                                    goes on by what rounds take
       "tell": ["CUDA_VISIBLE_DEVICES"],     variables that end a start's line in the log
       "selection": {"dropout/layer": "loop"},   kernels laid over tests.fake_selection's table, null removes a row
       "selection_fault": "crash",   a fault (see below) when the table is asked for
@@ -142,7 +144,8 @@ class FakeEngine:
             self._fault(self.script["startup"], "")
 
     def _unknown(self) -> list[str]:
-        known = {"seed", "startup", "startup_process", "startup_device", "environment", "default", "cases", "tell"}
+        known = {"seed", "startup", "startup_process", "startup_device", "environment", "default", "cases"}
+        known |= {"tell", "powercap"}
         unknown: set[str] = set()
         for script in (self.script, *self.script.get("sides", {}).values()):
             entries = [script.get("default", {}), *script.get("cases", {}).values()]
@@ -227,6 +230,10 @@ class FakeEngine:
         steps = calls * steps_per_call(case)
         seconds = [opened.round() * steps for _ in range(rounds)]
         self._tell_nvml(".gpu_seconds", sum(seconds))
+        if powercap := self.script.get("powercap"):
+            counter = Path(powercap["file"])
+            joules = powercap["watts"] * sum(seconds)
+            counter.write_text(str((int(counter.read_text()) + round(joules * 1e6)) % powercap["range"]))
         if fault in ("nan", "zero"):
             seconds[-1] = float("nan") if fault == "nan" else 0.0
         kept = case.get("keeps_calls", case.get("path") == "predict" and case.get("batch") == 1)

@@ -24,6 +24,13 @@ def pytest_perf_suite(request):
     return suite(request, Path(__file__).parent)
 """
 
+#: The kernel's folder is another one.
+POWERCAP = """
+from perf.harness import powercap
+
+powercap.ROOT = Path(__file__).parent / "powercap"
+"""
+
 #: Folders of baselines that tests have made, by number of runs.
 _BASELINES: dict[int, Path] = {}
 
@@ -61,6 +68,17 @@ class Project:
         (folder / "nvml.json").write_text(json.dumps(nvml))
         self._monkeypatch.setenv("FAKE_NVML", str(folder / "nvml.json"))
         self._monkeypatch.setenv("PYTHONPATH", f"{folder}{os.pathsep}{CHECKOUT}")
+
+    def with_cpu_counter(self, watts: float) -> None:
+        """From now on the CPU's energy is counted, at so many watts while rounds run, and begins anew every 200 J."""
+        zone = self.path / "powercap" / "intel-rapl:0"
+        zone.mkdir(parents=True)
+        counter = {"file": str(zone / "energy_uj"), "watts": watts, "range": 200_000_000}
+        for name, value in (("name", "package-0"), ("energy_uj", 0), ("max_energy_range_uj", counter["range"])):
+            (zone / name).write_text(f"{value}\n")
+        (self.path / "conftest.py").write_text(CONFTEST + POWERCAP)
+        script = json.loads((self.path / "script.json").read_text())
+        (self.path / "script.json").write_text(json.dumps({**script, "powercap": counter}))
 
     def cases(
         self,

@@ -11,6 +11,7 @@ from perf.harness import baseline as baselines
 from perf.harness import builds, expectation_store, gpus, runs, spec, starting
 from perf.harness import machine as machines
 from perf.harness.builds import BuiltSide
+from perf.harness.conditions import Counter
 from perf.harness.environment import Side
 from perf.harness.errors import Refusal
 from perf.harness.expectation_store import Kept
@@ -20,6 +21,7 @@ from perf.harness.records import Baseline, Machine
 from perf.harness.replies import CaseError
 from perf.harness.report.page import write
 from perf.harness.suite import Suite, SuiteRequest
+from perf.harness.watch import why_no_energy
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class Prepared:
     history: runs.History
     sides: tuple[BuiltSide, BuiltSide] | None  # the baseline's and the candidate's, with --perf-against
     kept: Mapping[str, Kept] = field(default_factory=dict)  # expectations as the baseline found them, by id
+    energy_absent: Mapping[Counter, str] = field(default_factory=dict)  # counters that cannot be read here, and why
 
 
 def prepare(
@@ -83,7 +86,8 @@ def prepare(
     if options.require == "gpu" and gpu is not None:
         for side in [built.side for built in sides] if sides else [Side()]:
             _refuse_hidden(side, gpu, suite, options, say)
-    return Prepared(options, machine, suite, devices, gpu, storage, baseline, history, sides, kept)
+    absent = {} if sides else why_no_energy(gpu.gpu.uuid if gpu else None)
+    return Prepared(options, machine, suite, devices, gpu, storage, baseline, history, sides, kept, absent)
 
 
 def _same_processes(processes: int, baseline: Baseline) -> None:

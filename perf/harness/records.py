@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from perf.harness.conditions import Conditions, Counter
+    from perf.harness.conditions import Conditions
     from perf.harness.selection_records import PromotedSetting, Selection
 
 
@@ -70,7 +70,7 @@ class Sample:
 
     A round is ``calls_per_round`` calls of ``steps_per_call`` steps each between two device synchronisations.
     ``bytes_peak`` is host memory over what was resident before the case was opened, ``device_bytes_peak`` that of the
-    GPU's allocator (``None`` on a CPU), ``conditions`` what was read around its rounds (``None``: nothing was watched).
+    GPU's allocator; ``conditions`` were read around the rounds.
     """
 
     process: int
@@ -95,12 +95,6 @@ class Sample:
     def seconds_per_step(self) -> float:
         """Median over the rounds."""
         return statistics.median(self.seconds_per_round) / self.steps_per_round
-
-    def joules_per_step(self, counter: Counter) -> float | None:
-        """Mean over the rounds; ``None`` where it was not counted."""
-        energy = self.conditions.energy if self.conditions else ()
-        found = [one.joules / (one.rounds * self.steps_per_round) for one in energy if one.counter is counter]
-        return found[0] if found else None
 
 
 @dataclass(frozen=True, slots=True)

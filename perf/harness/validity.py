@@ -7,7 +7,7 @@ is how most GPUs run under load, and clocks that somebody has set are a property
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Mapping
 
 from perf.harness.conditions import Conditions, extreme
 from perf.harness.gpu_reading import Reading
@@ -46,7 +46,8 @@ def why_void(before: Reading, after: Reading, own: frozenset[int]) -> str:
         if slowed > 0:
             return f"heat slowed the GPU down for {slowed:.2g} s of it{_at(after)}"
     used = {pid: percent for pid, percent in (after.percent_by_process or {}).items() if percent > OTHERS_PERCENT}
-    others = _others(used, own)
+    listed = {*(before.bytes_by_process or {}), *(after.bytes_by_process or {}), *(after.percent_by_process or {})}
+    others = _others(used, own, listed)
     if others:
         return f"another process used the GPU ({', '.join(f'pid {pid}: {used[pid]} %' for pid in others)})"
     if after.percent_by_process is None and (holding := _holders(before, own) + _holders(after, own)):
@@ -77,20 +78,20 @@ def _holders(reading: Reading, own: frozenset[int]) -> list[str]:
     held = reading.bytes_by_process or {}
     return [
         f"pid {pid}" if (used := held[pid]) is None else f"pid {pid} with {used / 2**20:.0f} MiB"
-        for pid in _others(held, own)
+        for pid in _others(held, own, held)
     ]
 
 
-def _others(pids: Iterable[int], own: frozenset[int]) -> list[int]:
-    """Those that are not ours.
+def _others(found: Mapping[int, int | None], own: frozenset[int], listed: Collection[int]) -> list[int]:
+    """Those of ``found`` that are not ours, given all that are ``listed``.
 
-    In a container the driver counts pids otherwise than the workers do. Where it lists none of ours, as many of them
-    are taken for ours as there are workers.
+    In a container the driver counts pids otherwise than the workers do. Where none of ours is listed, as many are taken
+    for ours as there are workers, those with the most.
     """
-    listed = sorted(pids)
     if own & set(listed):
-        return [pid for pid in listed if pid not in own]
-    return listed[: max(len(listed) - len(own), 0)]
+        return sorted(set(found) - own)
+    most_first = sorted(found, key=lambda pid: (-(found[pid] or 0), pid))
+    return sorted(most_first[len(own) :])
 
 
 def _at(reading: Reading) -> str:

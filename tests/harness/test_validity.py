@@ -55,6 +55,10 @@ def test_another_process_that_computes_makes_a_block_void():
     assert why_void(CALM, after, OWN) == "another process used the GPU (pid 7: 40 %)"
 
 
+def test_another_process_counts_also_where_ours_has_not_been_sampled_yet():
+    assert "pid 7: 40 %" in why_void(CALM, reading(percent_by_process={7: 40}), OWN)
+
+
 def test_another_process_that_only_waits_is_noted():
     waiting = reading(bytes_by_process={100: 2**30, 7: 300 * 2**20})
     assert why_void(CALM, waiting, OWN) == ""
@@ -73,6 +77,11 @@ def test_where_the_driver_does_not_tell_who_computes_any_other_process_counts():
 def test_in_a_container_as_many_are_ours_as_there_are_workers(listed, void):
     there = reading(percent_by_process=dict.fromkeys(listed, 50), bytes_by_process=dict.fromkeys(listed, 1))
     assert bool(why_void(there, there, OWN)) == void
+
+
+def test_in_a_container_the_busiest_is_taken_for_ours():
+    shared = reading(percent_by_process={51: 10, 52: 80}, bytes_by_process={51: 1, 52: 1})
+    assert "pid 51: 10 %" in why_void(shared, shared, OWN)
 
 
 def test_what_is_not_told_is_missing_and_voids_nothing():

@@ -11,6 +11,8 @@ from perf.harness.paired_gate import PairedGate
 from perf.harness.rebuild import environment_notes
 from perf.harness.report import comparison as compared
 from perf.harness.report import paired, results, selection
+from perf.harness.report.conditions import conditions_lines
+from perf.harness.report.energy import energy_lines
 from perf.harness.report.expectations import expectations_table, explanation, then_and_now
 from perf.harness.stored_session import StoredSession
 
@@ -91,6 +93,8 @@ def _measured(session: StoredSession, saved: Path | None) -> list[str]:
     parts.append(results.results_table(session.results))
     parts.append(results.once_table(session.results))
     parts.append(results.calls_table(session.results))
+    parts.append(energy_lines(session.results, session.prepared.energy_absent))
+    parts.append(conditions_lines(session.results))
     if comparison is not None:
         parts.append(compared.comparison_table(comparison, session.results))
         if session.decision is not None:

@@ -1,0 +1,24 @@
+"""What was read around the rounds, where a person has to know of it. Pure: records in, text out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from perf.harness.numbers import counted
+from perf.harness.records import CaseResult
+
+
+def conditions_lines(results: Mapping[str, CaseResult]) -> str:
+    """Blocks of rounds that were void and repeated, by case, and what was noted of the GPU; "" where there is none."""
+    lines = []
+    notes: Counter[str] = Counter()
+    for key, result in results.items():
+        found = [sample.conditions for sample in result.samples if sample.conditions is not None]
+        void = [why for conditions in found for why in conditions.blocks_void]
+        if void:
+            why = "; ".join(dict.fromkeys(void))
+            lines.append(f"void and repeated: {counted(len(void), 'block')} of rounds of {key}: {why}")
+        notes.update({note for conditions in found for note in conditions.notes})
+    lines += [f"noted of the GPU: {note} (in {counted(cases, 'case')})" for note, cases in notes.items()]
+    return "\n".join(lines)
