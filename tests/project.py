@@ -16,19 +16,15 @@ from tests.fake_suite import CHECKOUT
 
 CONFTEST = """
 from pathlib import Path
+from perf.harness import powercap
 from tests.fake_suite import suite
+
+powercap.ROOT = Path(__file__).parent / "powercap"  # whatever this host's kernel counts
 
 pytest_plugins = ["perf.harness.plugin"]
 
 def pytest_perf_suite(request):
     return suite(request, Path(__file__).parent)
-"""
-
-#: The kernel's folder is another one.
-POWERCAP = """
-from perf.harness import powercap
-
-powercap.ROOT = Path(__file__).parent / "powercap"
 """
 
 #: Folders of baselines that tests have made, by number of runs.
@@ -76,7 +72,6 @@ class Project:
         counter = {"file": str(zone / "energy_uj"), "watts": watts, "range": 200_000_000}
         for name, value in (("name", "package-0"), ("energy_uj", 0), ("max_energy_range_uj", counter["range"])):
             (zone / name).write_text(f"{value}\n")
-        (self.path / "conftest.py").write_text(CONFTEST + POWERCAP)
         script = json.loads((self.path / "script.json").read_text())
         (self.path / "script.json").write_text(json.dumps({**script, "powercap": counter}))
 

@@ -88,6 +88,16 @@ def test_a_block_that_was_hit_is_repeated_and_said(project: Project) -> None:
     assert {text for texts in void for text in texts} == {why}
 
 
+def test_side_by_side_blocks_are_watched_too(project: Project) -> None:
+    now_and_then = {"from": 5, "every": 5, "throttle_reasons": fake_hosts.POWER_BRAKE}
+    on(project, fake_hosts.T4_HOST.broken(nvml={"changes": [now_and_then]}))
+    result = project.run("--perf-against", "TF_ENABLE_ONEDNN_OPTS=0", "-k", "fit and cudnn")
+    assert result.ret == 0, said(result)
+    assert "1 unchanged" in said(result)
+    assert "of rounds of fit[translation-b32-gpu-cudnn-float32]: the GPU was throttled" in said(result)
+    assert "another process" not in said(result)  # the two workers are ours
+
+
 def test_devices_cross_in_energy_elsewhere_than_in_time(project: Project) -> None:
     on(project, fake_hosts.A100_HOST)
     project.with_cpu_counter(watts=65.0)

@@ -60,5 +60,5 @@ def find(root: Path | None = None) -> tuple[CpuCounter | None, str]:
         except (OSError, ValueError) as error:
             return None, f"{zone} cannot be read ({error})"
     if not packages:
-        return None, f"this host has no counter of its CPU packages under {root} (a virtual machine has none)"
+        return None, "this host has no counter of its CPU packages (virtual machines have none)"
     return CpuCounter(tuple(packages)), ""

@@ -56,6 +56,9 @@ class Watch:
         if on_gpu:
             self._workers = [*(each for each in self._workers if each.alive and each is not worker), worker]
 
+        if not on_gpu and self._cpu is None:
+            return worker.request  # nothing to read
+
         def ask(op: str, **fields: Any) -> Mapping[str, Any]:
             return self._run(worker, on_gpu, fields) if op == "run" else worker.request(op, **fields)
 

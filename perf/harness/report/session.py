@@ -57,6 +57,7 @@ def summary_lines(reporter: pytest.TerminalReporter, session: Session, *, saved:
         parts.append(selection.comparison_lines(session.selection))
     if isinstance(session, PairedGate) and session.outcome is not None:
         parts.append(paired.report(session.outcome))
+        parts.append(conditions_lines(session.outcome.results))
     elif isinstance(session, StoredSession):
         parts += selection.stored_lines(session.selection, saved.stem if saved else None)
         parts += _measured(session, saved) if session.results else []
