@@ -21,6 +21,9 @@ from lstm_models.step import Step, synchronise
 from lstm_models.words import Device, Kernel, Path
 from lstm_models.workloads import Workload
 
+#: Bytes that earlier cases may leave on the GPU before a peak above them is in doubt.
+_DEVICE_BYTES_LEFT = 4 * 2**20
+
 
 @dataclass(frozen=True)
 class _Open:
@@ -47,6 +50,7 @@ class Engine:
     def __init__(self) -> None:
         self._open: dict[int, _Open] = {}  # by slot
         self._started = False
+        self._device_bytes_idle: Optional[int] = None  # in use on the GPU after the warm-up, with no case open
 
     def describe(self) -> dict[str, Any]:
         """Versions, packages, settings, variables and devices of this process."""
@@ -66,6 +70,7 @@ class Engine:
         if device is Device.GPU:  # loading cuDNN takes seconds, once in a process
             _opened(Case(Path.BACKWARD, tiny, 2, device, Kernel.CUDNN))
         _free()
+        self._device_bytes_idle = memory.device_in_use(device)
 
     def open(self, case: Mapping[str, Any], slot: int = 0) -> dict[str, Any]:
         """Open the case of :meth:`lstm_models.case.Case.to_plain`; raises :class:`Problem`, with the case closed."""
@@ -73,6 +78,7 @@ class Engine:
         self._start()
         asked = Case.from_plain(case)
         _check_device(asked)
+        left = memory.device_in_use(asked.device)
         try:
             opening = _opened(asked)
             reply = _reply(asked, opening)
@@ -81,6 +87,8 @@ class Engine:
             raise
         if self._open:  # what another case gave back is used again, and the peak would not show it
             reply["bytes_peak"] = reply["device_bytes_peak"] = None
+        elif left is not None and left - (self._device_bytes_idle or 0) > _DEVICE_BYTES_LEFT:
+            reply["device_bytes_peak"] = None  # what is freed meanwhile would hide a part of the peak
         self._open[slot] = _Open(asked, opening.step)
         self._freeze()
         return reply

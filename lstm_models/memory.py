@@ -50,6 +50,15 @@ def reset_device_peak(device: Device) -> Optional[int]:
     import tensorflow as tf
 
     tf.config.experimental.reset_memory_stats("GPU:0")
+    return device_in_use(device)
+
+
+def device_in_use(device: Device) -> Optional[int]:
+    """Bytes that tensors use on the GPU now."""
+    if device is not Device.GPU:
+        return None
+    import tensorflow as tf
+
     return int(tf.config.experimental.get_memory_info("GPU:0")["current"])
 
 

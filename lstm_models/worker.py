@@ -79,6 +79,8 @@ def answer(engine: Engine, request: Mapping[str, Any]) -> dict[str, Any]:
         lines = traceback.format_exc().splitlines()
         print("\n".join(lines[-_TRACEBACK_LINES:]), file=sys.stderr, flush=True)
         message = " ".join(str(error).split())[:600]
+        if _out_of_memory(error):
+            return {"ok": False, "stage": "memory", "message": f"{op} ran out of memory: {message}"}
         stage = "run" if op == "run" else "open"
         return {
             "ok": False,
@@ -86,6 +88,14 @@ def answer(engine: Engine, request: Mapping[str, Any]) -> dict[str, Any]:
             "raised": True,
             "message": f"{op} raised {type(error).__name__}: {message}",
         }
+
+
+def _out_of_memory(error: Exception) -> bool:
+    """Whether the host or the GPU had no memory left. XLA and CUDA say it in words, in errors of several kinds."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError":
+        return True
+    text = str(error)
+    return any(words in text for words in ("RESOURCE_EXHAUSTED", "CUDA_ERROR_OUT_OF_MEMORY", "OOM when allocating"))
 
 
 def _fields(engine: Engine, op: Any, request: Mapping[str, Any]) -> dict[str, Any]:

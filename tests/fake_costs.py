@@ -43,5 +43,6 @@ def entry(costs: Mapping[str, Mapping[str, float]], case: Mapping[str, Any]) -> 
     return {
         "seconds_per_step": found["fixed"] + found["per_timestep"] * timesteps + found["per_sample"] * samples,
         "first_call_seconds": (found["first_call"] or 0.5) + found["first_call_per_timestep"] * timesteps,
-        "bytes_peak": round(found["bytes_fixed"] + found["bytes_per_sample"] * case["batch"]) or 20_000_000,
+        "bytes_peak": (peak := round(found["bytes_fixed"] + found["bytes_per_sample"] * case["batch"]) or 20_000_000),
+        "device_bytes_peak": peak,
     }

@@ -1,7 +1,7 @@
 """A suite of fake cases: what a pytester project's root conftest hands to the harness.
 
 ``suite.json`` in the project lists ``path/workload`` names (each one case), those that only ``nightly`` holds, cases
-that cannot exist, and whether the real expectations are in it.
+that cannot exist, and whether the real expectations and the real cases of the profile are in it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 
 from lstm_models import workloads
+from lstm_models.words import Device
 from perf import cases, expectations
 from perf.harness.records import CaseSpec
 from perf.harness.suite import Suite, SuiteRequest
@@ -47,6 +48,10 @@ def suite(request: SuiteRequest, project: Path) -> Suite:
     names = listed["cases"] + (listed["nightly"] if request.profile != "smoke" else [])
     specs = [case(name, device) for device in request.devices for name in names]
     specs += [case(name, skip=reason) for name, reason in listed.get("skipped", {}).items()]
+    if listed.get("real", False):
+        devices = tuple(Device(device) for device in request.devices)
+        found = cases.cases(request.profile, workloads.builtin(), devices, paired=request.paired)
+        specs += [cases.spec(case) for case in found]
     host = expectations.Host(request.devices, frozenset())
     real = listed.get("expectations", False)
     expected, contenders = (

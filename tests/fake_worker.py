@@ -8,6 +8,10 @@ file; all of it is optional::
       "startup": "crash",           a fault (see below) when the worker starts; with "startup_process": 2 only from
                                     the second worker on, with "startup_device": "gpu" only on this device
       "environment": {"versions": {"tensorflow": "9.9"}, ...},     laid over the default answer to describe, by entry
+                                    with "stderr": "text" written to stderr before the answer
+      "powercap": {"file": "/…/energy_uj", "watts": 65, "range": 200000000},    a counter of the CPU's energy, which
+                                    goes on by what rounds take
+      "tell": ["CUDA_VISIBLE_DEVICES"],     variables that end a start's line in the log
       "selection": {"dropout/layer": "loop"},   kernels laid over tests.fake_selection's table, null removes a row
       "selection_fault": "crash",   a fault (see below) when the table is asked for
       "default": {...},             what holds for every case
@@ -24,6 +28,7 @@ A case's entry (``default`` and ``cases`` alike)::
     "process_noise": 0.0            and from process to process
     "drift": 0.0, "drift_rounds": 10    rounds start slower by this fraction, falling linearly over so many rounds
     "first_call_seconds": 0.5, "first_call_traces": 1, "bytes_peak": 20000000
+    "device_bytes_peak": 300000000  of a case on a GPU, null where it is in doubt
     "kernel": "loop", "device": "cpu"   default: what the case asks for
     "probe": [1.0, -0.5], "tolerance": 1e-5, "output_error": 1e-7, "gradient_error": null
     "traces": 0                     new traces that each run reports
@@ -32,10 +37,13 @@ A case's entry (``default`` and ``cases`` alike)::
     "process": 2                    this entry holds only in the session's second process
 
 Faults: ``crash`` (exit status 3), ``kill`` (SIGKILL), ``segfault`` (SIGSEGV), ``hang``, ``exception``, ``problem`` (an
-expected one), ``unsupported`` (the framework cannot do it), ``nan``, ``zero`` (as the last time of a round), ``import``
-(at start-up), ``nonsense`` (no reply of the protocol), ``print`` (to stdout; no fault at all). ``LSTM_PERF_SLOWDOWN``
-multiplies all times, as in the real worker. Both variables are described, so that a worker with another value runs in
-another environment.
+expected one), ``unsupported`` (the framework cannot do it), ``memory`` (there is none left), ``nan``, ``zero`` (as the
+last time of a round), ``import`` (at start-up), ``nonsense`` (no reply of the protocol), ``print`` (to stdout; no fault
+at all). ``LSTM_PERF_SLOWDOWN`` multiplies all times, as in the real worker. Both variables are
+described, so that a worker with another value runs in another environment.
+
+A worker that sees a GPU describes it unless the script says otherwise, and writes its pid to ``<script>.gpu_pids`` and
+what its rounds took to ``<script>.gpu_seconds``, which is what :mod:`tests.fake_nvml` goes by.
 
 Every start and every request is appended to ``<script>.log``, one line ``<pid> <op> <case key>``: a test can read what
 was asked, and the worker counts there in which process of the session (and of its side) a case is opened. Where
@@ -69,6 +77,7 @@ DEFAULT: dict[str, Any] = {
     "first_call_seconds": 0.5,
     "first_call_traces": 1,
     "bytes_peak": 20_000_000,
+    "device_bytes_peak": 300_000_000,
     "kernel": None,
     "device": None,
     "probe": [1.0, -0.5],
@@ -123,8 +132,10 @@ class FakeEngine:
         self.script |= _laid_over(self.script, self.script.pop("sides", {}).get(self.side, {}))
         self.opened: dict[str, int] = {}
         self.open_cases: dict[int, OpenCase] = {}
-        self._log("start")
+        self._log("start", " ".join(f"{name}={os.environ.get(name)}" for name in self.script.get("tell", ())))
         device = "cpu" if os.environ.get("CUDA_VISIBLE_DEVICES") == "" else "gpu"
+        self.on_gpu = device == "gpu"
+        self._tell_nvml(".gpu_pids", os.getpid())
         if (
             self.script.get("startup")
             and self._count("start") >= self.script.get("startup_process", 1)
@@ -134,6 +145,7 @@ class FakeEngine:
 
     def _unknown(self) -> list[str]:
         known = {"seed", "startup", "startup_process", "startup_device", "environment", "default", "cases"}
+        known |= {"tell", "powercap"}
         unknown: set[str] = set()
         for script in (self.script, *self.script.get("sides", {}).values()):
             entries = [script.get("default", {}), *script.get("cases", {}).values()]
@@ -146,6 +158,12 @@ class FakeEngine:
             with open(self.file + ".log", "a") as log:
                 log.write(" ".join(word for word in (str(os.getpid()), op, key, self.side) if word) + "\n")
 
+    def _tell_nvml(self, suffix: str, value: float) -> None:
+        if not self.on_gpu or "FAKE_NVML" not in os.environ:
+            return
+        with open(f"{self.file}{suffix}", "a") as file:
+            file.write(f"{value}\n")
+
     def _count(self, event: str) -> int:
         if not self.file:
             return 1
@@ -155,10 +173,13 @@ class FakeEngine:
     def describe(self) -> dict[str, Any]:
         self._log("describe")
         laid_over = self.script.get("environment", {})
+        print(laid_over.get("stderr", ""), file=sys.stderr, flush=True)
         answer = {
             name: {**value, **laid_over.get(name, {})} if isinstance(value, dict) else laid_over.get(name, value)
             for name, value in ENVIRONMENT.items()
         }
+        if self.on_gpu and "devices" not in laid_over:
+            answer["devices"] = [*answer["devices"], "GPU:0 NVIDIA H200 compute 9.0"]
         names = ("TF_", "KERAS_", "XLA_", "OMP_", "LSTM_PERF_", "FAKE_WORKER_SIDE")
         answer["variables"] |= {name: value for name, value in os.environ.items() if name.startswith(names)}
         return answer
@@ -187,7 +208,7 @@ class FakeEngine:
         return {
             "first_call_seconds": entry["first_call_seconds"] * slowdown * opened.noise(entry["process_noise"]),
             "bytes_peak": entry["bytes_peak"],
-            "device_bytes_peak": entry["bytes_peak"] if device == "gpu" else None,
+            "device_bytes_peak": entry["device_bytes_peak"] if device == "gpu" else None,
             "facts": {
                 "kernel": entry["kernel"] or case.get("kernel", "loop"),
                 "device": device,
@@ -208,6 +229,11 @@ class FakeEngine:
         fault = self._faults_at("run", opened.entry)
         steps = calls * steps_per_call(case)
         seconds = [opened.round() * steps for _ in range(rounds)]
+        self._tell_nvml(".gpu_seconds", sum(seconds))
+        if powercap := self.script.get("powercap"):
+            counter = Path(powercap["file"])
+            joules = powercap["watts"] * sum(seconds)
+            counter.write_text(str((int(counter.read_text()) + round(joules * 1e6)) % powercap["range"]))
         if fault in ("nan", "zero"):
             seconds[-1] = float("nan") if fault == "nan" else 0.0
         kept = case.get("keeps_calls", case.get("path") == "predict" and case.get("batch") == 1)
@@ -246,6 +272,8 @@ class FakeEngine:
             threading.Event().wait()
         if fault == "exception":
             raise RuntimeError("the fake engine's exception")
+        if fault == "memory":
+            raise MemoryError("failed to allocate 12.00 GiB on GPU_0_bfc")
         if fault == "problem":
             raise Problem("oracle", "the outputs are 0.3 apart, tolerated are 1e-05")
         if fault == "unsupported":

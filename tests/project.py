@@ -16,31 +16,16 @@ from tests.fake_suite import CHECKOUT
 
 CONFTEST = """
 from pathlib import Path
+from perf.harness import powercap
 from tests.fake_suite import suite
+
+powercap.ROOT = Path(__file__).parent / "powercap"  # whatever this host's kernel counts
 
 pytest_plugins = ["perf.harness.plugin"]
 
 def pytest_perf_suite(request):
     return suite(request, Path(__file__).parent)
 """
-
-#: As much of nvidia-ml-py as is asked: one card.
-FAKE_NVML = """
-from types import SimpleNamespace
-
-class NVMLError(Exception):
-    pass
-
-def nvmlInit(): pass
-def nvmlShutdown(): pass
-def nvmlSystemGetDriverVersion(): return "570.1"
-def nvmlDeviceGetCount(): return 1
-def nvmlDeviceGetHandleByIndex(index): return index
-def nvmlDeviceGetName(handle): return "NVIDIA H200"
-def nvmlDeviceGetMemoryInfo(handle): return SimpleNamespace(total=150_754_820_096)
-def nvmlDeviceGetUUID(handle): return f"GPU-{handle}"
-"""
-
 
 #: Folders of baselines that tests have made, by number of runs.
 _BASELINES: dict[int, Path] = {}
@@ -58,6 +43,7 @@ class Project:
         monkeypatch.setenv("FAKE_WORKER_SCRIPT", str(self.path / "script.json"))
         monkeypatch.delenv("LSTM_PERF_SLOWDOWN", raising=False)
         monkeypatch.delenv("CI", raising=False)
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
         for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT"):
             monkeypatch.delenv(name, raising=False)  # the session in the project is no worker of ours
         (self.path / "conftest.py").write_text(CONFTEST)
@@ -70,12 +56,24 @@ class Project:
         self.cases("forward/alpha", "forward/beta", "fit/alpha")
         self.script()
 
-    def with_gpu(self) -> None:
-        """From now on the host has a GPU, as far as NVML says."""
+    def with_gpu(self, **nvml: Any) -> None:
+        """From now on the host has GPUs, as far as NVML says: by default one, with nothing else on it."""
         folder = self.path / "driver"
-        folder.mkdir()
-        (folder / "pynvml.py").write_text(FAKE_NVML)
+        folder.mkdir(exist_ok=True)
+        (folder / "pynvml.py").write_text("from tests.fake_nvml import *\n")
+        (folder / "nvml.json").write_text(json.dumps(nvml))
+        self._monkeypatch.setenv("FAKE_NVML", str(folder / "nvml.json"))
         self._monkeypatch.setenv("PYTHONPATH", f"{folder}{os.pathsep}{CHECKOUT}")
+
+    def with_cpu_counter(self, watts: float) -> None:
+        """From now on the CPU's energy is counted, at so many watts while rounds run, and begins anew every 200 J."""
+        zone = self.path / "powercap" / "intel-rapl:0"
+        zone.mkdir(parents=True)
+        counter = {"file": str(zone / "energy_uj"), "watts": watts, "range": 200_000_000}
+        for name, value in (("name", "package-0"), ("energy_uj", 0), ("max_energy_range_uj", counter["range"])):
+            (zone / name).write_text(f"{value}\n")
+        script = json.loads((self.path / "script.json").read_text())
+        (self.path / "script.json").write_text(json.dumps({**script, "powercap": counter}))
 
     def cases(
         self,
@@ -83,9 +81,11 @@ class Project:
         skipped: dict[str, str] | None = None,
         nightly: tuple[str, ...] = (),
         expectations: bool = False,
+        real: bool = False,
     ) -> None:
-        """What the suite holds from now on; with the real ``expectations`` or none."""
+        """What the suite holds from now on; with the real ``expectations`` or none, and all ``real`` cases or none."""
         listed = {"cases": names, "skipped": skipped or {}, "nightly": nightly, "expectations": expectations}
+        listed["real"] = real
         (self.path / "suite.json").write_text(json.dumps(listed))
 
     def script(self, **entries: Any) -> None:
@@ -93,7 +93,8 @@ class Project:
         default = {"noise": 0.01, "process_noise": 0.005, **entries.pop("default", {})}
         script = {"seed": self._next_seed(), "default": default, **entries}
         (self.path / "script.json").write_text(json.dumps(script))
-        (self.path / "script.json.log").unlink(missing_ok=True)
+        for suffix in (".log", ".gpu_pids", ".gpu_seconds"):
+            (self.path / f"script.json{suffix}").unlink(missing_ok=True)
 
     def upgrade(self, **entries: Any) -> None:
         """From now on workers run in another environment, in which they do ``entries``; in that of before they do not.

@@ -63,7 +63,8 @@ def laid_over(distance: float) -> dict[str, dict[str, Any]]:
             if each.kind is Kind.EQUAL:
                 moved, other, factor = other, moved, each.ratio * distance
             value = costs(BY_KEY[other])[name] * factor
-            entries[moved] = {name: round(value) if name == "bytes_peak" else value}
+            peaks = dict.fromkeys((name, "device_bytes_peak"), round(value))
+            entries[moved] = peaks if name == "bytes_peak" else {name: value}
     return entries
 
 

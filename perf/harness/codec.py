@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from perf.harness.conditions_codec import decode_conditions, encode_conditions
 from perf.harness.entry import Entry
 from perf.harness.errors import Refusal
 from perf.harness.records import CaseResult, CaseSpec, Environment, Facts, Failure, Machine, Sample
@@ -14,8 +15,10 @@ from perf.harness.records import CaseResult, CaseSpec, Environment, Facts, Failu
 #: Form of run and baseline files. History:
 #: 1  first form
 #: 2  both hold which kernels Keras would pick on a GPU host (``selection``); in form 1 there is none
-SCHEMA = 2
+#: 3  samples hold the peak of GPU memory and the conditions that were read around their rounds
+SCHEMA = 3
 WITH_SELECTION = 2
+WITH_CONDITIONS = 3
 
 #: The stopwatch and the scheduler support no more, and digits are most of a file.
 _SIGNIFICANT_DIGITS = 7
@@ -74,12 +77,12 @@ def encode_result(result: CaseResult) -> dict[str, Any]:
 
 def decode_result(entry: Entry) -> CaseResult:
     """Inverse of :func:`encode_result`; a case without samples must say why it failed."""
-    check_schema(entry)
+    schema = check_schema(entry)
     entry.closed("schema", "spec", "samples", "failure")
     failed = None if entry["failure"].value is None else decode_failure(entry["failure"])
     return CaseResult(
         spec=decode_spec(entry["spec"]),
-        samples=tuple(decode_sample(s) for s in entry["samples"].elements(at_least=0 if failed else 1)),
+        samples=tuple(decode_sample(s, schema) for s in entry["samples"].elements(at_least=0 if failed else 1)),
         failure=failed,
     )
 
@@ -145,6 +148,8 @@ def encode_sample(sample: Sample) -> dict[str, Any]:
         "first_call_seconds": _short(sample.first_call_seconds),
         "bytes_peak": sample.bytes_peak,
         "timed_traces": sample.timed_traces,
+        "device_bytes_peak": sample.device_bytes_peak,
+        "conditions": None if sample.conditions is None else encode_conditions(sample.conditions),
         "facts": {
             "kernel": facts.kernel,
             "device": facts.device,
@@ -158,11 +163,15 @@ def encode_sample(sample: Sample) -> dict[str, Any]:
     }
 
 
-def decode_sample(entry: Entry) -> Sample:
+def decode_sample(entry: Entry, schema: int = SCHEMA) -> Sample:
+    has_conditions = schema >= WITH_CONDITIONS
     entry.closed(
         "process", "calls_per_round", "steps_per_call", "seconds_per_round", "seconds_per_call", "rounds_discarded",
         "steady", "first_call_seconds", "bytes_peak", "timed_traces", "facts",
+        *(("device_bytes_peak", "conditions") if has_conditions else ()),
     )  # fmt: skip
+    on_device = entry["device_bytes_peak"] if has_conditions else None
+    conditions = entry["conditions"] if has_conditions else None
     facts = entry["facts"].closed(
         "kernel", "device", "resolved", "first_call_traces", "output_error", "gradient_error", "tolerance", "probe"
     )
@@ -187,6 +196,8 @@ def decode_sample(entry: Entry) -> Sample:
             tolerance=facts["tolerance"].positive(),
             probe=tuple(number.number() for number in facts["probe"].elements()),
         ),
+        device_bytes_peak=None if on_device is None or on_device.value is None else on_device.integer(),
+        conditions=None if conditions is None or conditions.value is None else decode_conditions(conditions),
     )
 
 

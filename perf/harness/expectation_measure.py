@@ -19,6 +19,7 @@ from perf.harness.paired_evidence import Metric
 from perf.harness.records import CaseSpec, Failure, Sample
 from perf.harness.replies import CaseError
 from perf.harness.starting import start_again
+from perf.harness.watch import Watch
 from perf.harness.workers import Worker
 
 _MOST_WORKERS = 2
@@ -42,7 +43,11 @@ def measure_expectations(
     thread.
     """
     wanted = [expectation for expectation in expectations if expectation.skip is None]
-    return _Stage(wanted, specs, settings, progress or Progress(), journal, clock).run()
+    watch = Watch(settings.gpu)
+    try:
+        return _Stage(wanted, specs, settings, progress or Progress(), journal, clock, watch).run()
+    finally:
+        watch.close()
 
 
 @dataclass
@@ -53,6 +58,7 @@ class _Stage:
     progress: Progress
     journal: Journal | None
     clock: Callable[[], float]
+    watch: Watch
     groups: tuple[Group, ...] = ()
     samples: dict[tuple[str, int, Entrant], Sample | Once] = field(default_factory=dict)  # by group and process
     failures: dict[Entrant, Failure] = field(default_factory=dict)
@@ -127,7 +133,7 @@ class _Stage:
             for each in group.entrants:
                 self._once(name, each, process)
             return
-        asks = {lane: worker.request for lane, worker in self.workers.items()}
+        asks = {lane: self.watch.over(worker, lane.device) for lane, worker in self.workers.items()}
         before = {  # the first of each
             each: one for (_, _, each), one in reversed(self.samples.items()) if isinstance(one, Sample)
         }

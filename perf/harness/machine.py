@@ -9,35 +9,18 @@ import re
 import socket
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
+from perf.harness.gpus import Chosen, Gpu, gpus
+from perf.harness.nvml import pynvml
 from perf.harness.records import Machine
-
-try:
-    import pynvml
-except ImportError as _error:  # optional: a machine without a GPU does not need it
-    pynvml = None
-    _IMPORT_ERROR = str(_error)
-else:
-    _IMPORT_ERROR = ""
 
 #: Stands for a field that one of two machines does not have.
 ABSENT = "absent"
-
-
-@dataclass(frozen=True, slots=True)
-class Gpu:
-    """One GPU as NVML lists it (also those that ``CUDA_VISIBLE_DEVICES`` hides)."""
-
-    index: int
-    name: str
-    bytes: int
-    uuid: str
-    driver: str
+#: Informing field: UUID of the GPU that was used.
+GPU_USED = "gpu used"
 
 
 @dataclass(frozen=True)
@@ -64,56 +47,6 @@ def _usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def gpus(nvml: ModuleType | None = pynvml) -> tuple[Gpu, ...]:
-    """The GPUs that NVML lists, in its order; empty where there is none or no driver (see :func:`why_no_gpu`)."""
-    return _ask_nvml(nvml)[0]
-
-
-def why_no_gpu(nvml: ModuleType | None = pynvml) -> str:
-    """Why :func:`gpus` is empty, one sentence with what repairs it; "" where a GPU is listed."""
-    return _ask_nvml(nvml)[1]
-
-
-@cache  # opening the driver takes up to a second where nothing else holds it open
-def _ask_nvml(nvml: Any) -> tuple[tuple[Gpu, ...], str]:
-    if nvml is None:
-        reason = f" ({_IMPORT_ERROR})" if _IMPORT_ERROR else ""
-        return (), f"The Python package nvidia-ml-py, which lists NVIDIA GPUs, cannot be imported{reason}: install it."
-    try:
-        nvml.nvmlInit()
-    except nvml.NVMLError as error:
-        return (), (
-            f"The NVIDIA driver does not answer ({error}): either no driver is installed here, or its library "
-            "(libnvidia-ml) cannot be loaded; nvidia-smi should list the GPU."
-        )
-    try:
-        driver = _text(nvml.nvmlSystemGetDriverVersion())
-        found = []
-        for index in range(nvml.nvmlDeviceGetCount()):
-            handle = nvml.nvmlDeviceGetHandleByIndex(index)
-            found.append(
-                Gpu(
-                    index=index,
-                    name=_text(nvml.nvmlDeviceGetName(handle)),
-                    bytes=int(nvml.nvmlDeviceGetMemoryInfo(handle).total),
-                    uuid=_text(nvml.nvmlDeviceGetUUID(handle)),
-                    driver=driver,
-                )
-            )
-    except nvml.NVMLError as error:
-        return (), f"The NVIDIA driver is there, but its GPUs cannot be read ({error}); nvidia-smi should list them."
-    finally:
-        nvml.nvmlShutdown()
-    if not found:
-        return (), "The NVIDIA driver answers but lists no GPU; nvidia-smi should list it."
-    return tuple(found), ""
-
-
-def _text(value: str | bytes) -> str:
-    """Old versions of nvidia-ml-py answer in bytes."""
-    return value.decode() if isinstance(value, bytes) else value
 
 
 def fingerprint(host: Host | None = None, nvml: ModuleType | None = pynvml) -> Machine:
@@ -157,9 +90,23 @@ def _cpu(host: Host) -> str:
 
 
 def _gpu_text(found: tuple[Gpu, ...]) -> str:
-    """E.g. ``NVIDIA H200 140 GiB`` or ``2 x NVIDIA L4 22 GiB``; "none" without a GPU."""
-    counted = Counter(f"{gpu.name} {round(gpu.bytes / 2**30)} GiB" for gpu in found)
+    """E.g. ``NVIDIA H200 140 GiB 700 W`` or ``2 x NVIDIA L4 22 GiB 72 W``; "none" without a GPU.
+
+    A lower power limit and a slice of a GPU (MIG) are other hardware as far as times are concerned. The rest that NVML
+    tells only informs: a driver is what gets upgraded, and persistence and PCIe explain start-up and transfers.
+    """
+    counted = Counter(_one_gpu(gpu) for gpu in found)
     return ", ".join(f"{count} x {text}" if count > 1 else text for text, count in sorted(counted.items())) or "none"
+
+
+def _one_gpu(gpu: Gpu) -> str:
+    limit = "" if gpu.watts_limit is None else f" {gpu.watts_limit:.0f} W"
+    return f"{gpu.name} {round(gpu.bytes / 2**30)} GiB{limit}{' MIG' if gpu.mig == 'on' else ''}"
+
+
+def using(machine: Machine, chosen: Chosen | None) -> Machine:
+    """``machine`` with the GPU that is used of it, which the next session takes again."""
+    return machine if chosen is None else replace(machine, informs={**machine.informs, GPU_USED: chosen.gpu.uuid})
 
 
 def _slug(text: str) -> str:
@@ -187,9 +134,17 @@ def _informs(host: Host, found: tuple[Gpu, ...]) -> dict[str, str]:
         "microcode": microcode[1] if microcode else "",
         "huge pages": host.text("sys/kernel/mm/transparent_hugepage/enabled"),
         "cpu quota": _cpu_quota(host),
-        "gpu driver": ", ".join(sorted({gpu.driver for gpu in found})),
+        "gpu driver": _each(found, "driver"),
+        "gpu mig": _each(found, "mig"),
+        "gpu persistence mode": _each(found, "persistence"),
+        "gpu pcie": _each(found, "pcie"),
     }
     return {key: value for key, value in facts.items() if value}
+
+
+def _each(found: tuple[Gpu, ...], name: str) -> str:
+    """What the GPUs have there, each text once."""
+    return "; ".join(sorted({value for gpu in found if (value := str(getattr(gpu, name)))}))
 
 
 def cpu_flags(host: Host | None = None) -> frozenset[str]:

@@ -14,6 +14,7 @@ from perf.harness.journal import Journal
 from perf.harness.records import CaseResult, CaseSpec, Environment, Failure, Sample
 from perf.harness.replies import CaseError
 from perf.harness.starting import start_again
+from perf.harness.watch import Watch
 from perf.harness.workers import Worker
 
 #: After so many workers lost one after another on a device, the rest of its cases is given up: each loss costs a
@@ -86,7 +87,11 @@ def measure(
     only a ``KeyboardInterrupt`` (and a fault of this code) comes out. Call it in the main thread.
     """
     selected = [spec for spec in specs if spec.skip is None]
-    return _Stage(selected, settings, side or Side(), progress or Progress(), journal, clock).run()
+    watch = Watch(settings.gpu, counts_energy=True)
+    try:
+        return _Stage(selected, settings, side or Side(), progress or Progress(), journal, clock, watch).run()
+    finally:
+        watch.close()
 
 
 @dataclass
@@ -97,6 +102,7 @@ class _Stage:
     progress: Progress
     journal: Journal | None
     clock: Callable[[], float]
+    watch: Watch
     samples: dict[str, list[Sample]] = field(default_factory=dict)
     failures: dict[str, Failure] = field(default_factory=dict)
     environments: dict[str, Environment] = field(default_factory=dict)
@@ -133,13 +139,19 @@ class _Stage:
                     continue
                 if self.settings.budget is not None and self.clock() - begin >= self.settings.budget:
                     return
-                if worker is None or not worker.alive:
+                fresh = worker is None or not worker.alive
+                if worker is None or fresh:
                     worker = self._start(block)
                     if worker is None:
                         return
                 done = total - len(self.left)
                 self.progress.started(spec.key, block.process, done, total, self._seconds_left())
-                self._case(worker, spec, block.process)
+                if not self._case(worker, spec, block.process, fresh):
+                    worker.close()
+                    worker = self._start(block)
+                    if worker is None:
+                        return
+                    self._case(worker, spec, block.process, fresh=True)
         finally:
             if worker is not None:
                 worker.close()
@@ -164,18 +176,21 @@ class _Stage:
         self.environments.setdefault(device, started.environment)
         return started.worker
 
-    def _case(self, worker: Worker, spec: CaseSpec, process: int) -> None:
+    def _case(self, worker: Worker, spec: CaseSpec, process: int, fresh: bool) -> bool:
+        """False where it has to be done again in a fresh worker: memory ran out in one that is not ``fresh``, or its
+        peak is not known, perhaps for what other cases left behind."""
         begin = self.clock()
         earlier = self.samples.get(spec.key)
         failure: Failure | None = None
         try:
             sample = sampling.sample(
-                worker.request,
+                self.watch.over(worker, spec.device),
                 spec,
                 process,
                 before=earlier[0] if earlier else None,
                 margin=self.settings.margin,
                 time_limit=self.settings.time_limit,
+                seconds_at_least=self.watch.seconds_at_least(spec.device),
             )
         except CaseError as error:
             failure = error.failure
@@ -184,6 +199,10 @@ class _Stage:
                 worker.request("close")
         except CaseError as error:
             failure = failure or error.failure
+        out_of_memory = failure is not None and failure.stage == "memory"
+        peak_unknown = failure is None and spec.device == "gpu" and sample.device_bytes_peak is None
+        if not fresh and (out_of_memory or peak_unknown):
+            return False
         if failure is not None:
             self._fail(spec.key, failure)
         else:
@@ -192,7 +211,9 @@ class _Stage:
             if self.journal is not None:
                 self.journal.sample(spec.key, sample)
         self.seen[spec.key] = self.clock() - begin
-        self.lost_in_a_row[spec.device] = 0 if worker.alive else self.lost_in_a_row.get(spec.device, 0) + 1
+        lost = not worker.alive and not out_of_memory
+        self.lost_in_a_row[spec.device] = self.lost_in_a_row.get(spec.device, 0) + 1 if lost else 0
+        return True
 
     def _give_up(self, device: str, message: str, stage: str = "worker") -> None:
         """All cases of the device fail that have not failed yet: they cannot be measured in all processes."""

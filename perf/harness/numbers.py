@@ -8,6 +8,7 @@ from perf.harness.records import Change
 from perf.harness.stats import Estimate
 
 _TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_ENERGY_UNITS = ((1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"), (1e-9, "nJ"))
 _COUNT_UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _MIB = 2**20
 
@@ -15,6 +16,11 @@ _MIB = 2**20
 def seconds(estimate: Estimate | float) -> str:
     """A time in the unit that suits it, with its interval: ``12.3 ms 11.9–12.8``."""
     return _with_unit(estimate, _TIME_UNITS)
+
+
+def joules(estimate: Estimate | float) -> str:
+    """An energy in the unit that suits it, with its interval: ``12.3 mJ 11.9–12.8``."""
+    return _with_unit(estimate, _ENERGY_UNITS)
 
 
 def per_second(estimate: Estimate) -> str:

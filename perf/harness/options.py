@@ -166,7 +166,12 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="TIME",
         help="stop measuring after this long, such as 90s, 20m or 2h; what was not measured is named, and not green",
     )
-    add("--perf-gpu", metavar="INDEX|UUID", help="the one GPU that is used (default: the first that NVML lists)")
+    add(
+        "--perf-gpu",
+        metavar="INDEX|UUID",
+        help="the one GPU that is used (default: the baseline's, else the first idle one; not one that "
+        "CUDA_VISIBLE_DEVICES hides)",
+    )
     add(
         "--perf-seed",
         type=int,

@@ -25,6 +25,7 @@ from perf.harness.paired_sampling import NotComparable, SideError
 from perf.harness.records import CaseSpec, Environment, Failure
 from perf.harness.replies import CaseError
 from perf.harness.starting import start_again
+from perf.harness.watch import Watch
 from perf.harness.workers import Worker
 
 
@@ -50,7 +51,12 @@ def measure_pairs(
     selected = [spec for spec in specs if spec.skip is None]
     wanted = {spec.key: pairs if isinstance(pairs, int) else pairs[spec.key] for spec in selected}
     sides = {BASELINE: baseline, CANDIDATE: candidate}
-    return _Stage(selected, settings, sides, wanted, progress or Progress(), journal, first_pair, clock).run()
+    watch = Watch(settings.gpu)
+    stage = _Stage(selected, settings, sides, wanted, progress or Progress(), journal, first_pair, clock, watch)
+    try:
+        return stage.run()
+    finally:
+        watch.close()
 
 
 @dataclass
@@ -63,6 +69,7 @@ class _Stage:
     journal: Journal | None
     first_pair: int
     clock: Callable[[], float]
+    watch: Watch
     results: dict[str, PairedResult] = field(default_factory=dict)
     environments: dict[tuple[SideName, str], Environment] = field(default_factory=dict)
     startups: dict[tuple[SideName, str], list[float]] = field(default_factory=dict)
@@ -163,7 +170,7 @@ class _Stage:
         found: PairSample | SideError | NotComparable
         try:
             found = paired_sampling.sample_pair(
-                {side: worker.request for side, worker in workers.items()},
+                {side: self.watch.over(worker, spec.device) for side, worker in workers.items()},
                 spec,
                 self._number(block),
                 first,

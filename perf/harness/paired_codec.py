@@ -86,12 +86,12 @@ def encode_paired_result(result: PairedResult) -> dict[str, Any]:
 
 def decode_paired_result(entry: Entry) -> PairedResult:
     """Inverse of :func:`encode_paired_result`; raises :class:`~perf.harness.errors.Refusal` naming the entry."""
-    check_schema(entry)
+    schema = check_schema(entry)
     entry.closed("schema", "spec", "pairs", "failure", "failed_side", "not_comparable")
     failed, side, reason = entry["failure"], entry["failed_side"], entry["not_comparable"]
     return PairedResult(
         spec=decode_spec(entry["spec"]),
-        pairs=tuple(decode_pair(pair) for pair in entry["pairs"].elements()),
+        pairs=tuple(decode_pair(pair, schema) for pair in entry["pairs"].elements()),
         failure=None if failed.value is None else decode_failure(failed),
         failed_side=None if side.value is None else _side(side),
         not_comparable=None if reason.value is None else reason.text(),
@@ -102,10 +102,10 @@ def encode_pair(pair: PairSample) -> dict[str, Any]:
     return {"pair": pair.pair, "first": pair.first, **{side: encode_sample(pair.side(side)) for side in SIDES}}
 
 
-def decode_pair(entry: Entry) -> PairSample:
+def decode_pair(entry: Entry, schema: int = SCHEMA) -> PairSample:
     """Inverse of :func:`encode_pair`; rounds of two sides that do not belong together are refused."""
     entry.closed("pair", "first", *SIDES)
-    baseline, candidate = decode_sample(entry[BASELINE]), decode_sample(entry[CANDIDATE])
+    baseline, candidate = (decode_sample(entry[side], schema) for side in (BASELINE, CANDIDATE))
     if len(candidate.seconds_per_round) != len(baseline.seconds_per_round):
         entry[CANDIDATE]["seconds_per_round"].refuse(f"{len(baseline.seconds_per_round)} rounds, as on the other side")
     if candidate.steps_per_round != baseline.steps_per_round:

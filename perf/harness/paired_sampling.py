@@ -69,19 +69,14 @@ class _Turns:
     done: int = field(default=0)
 
     def __call__(self, count: int, calls: int) -> tuple[Timed, ...]:
-        seconds: dict[SideName, list[float]] = {side: [] for side in SIDES}
-        call_seconds: dict[SideName, list[float]] = {side: [] for side in SIDES}
-        traces = dict.fromkeys(SIDES, 0)
+        parts: dict[SideName, list[tuple[Timed, ...]]] = {side: [] for side in SIDES}
         for _ in range(count):
             begins = self.first if self.done % 2 == 0 else other(self.first)
             for side in (begins, other(begins)):
                 with _on(side):
-                    timed = sampling.run_rounds(self.asks[side], self.spec, 1, calls)
-                seconds[side] += timed.seconds
-                call_seconds[side] += timed.call_seconds
-                traces[side] += timed.traces
+                    parts[side].append((sampling.run_rounds(self.asks[side], self.spec, 1, calls),))
             self.done += 1
-        return tuple(Timed(tuple(seconds[side]), tuple(call_seconds[side]), traces[side]) for side in SIDES)
+        return tuple(timing.joined(parts[side])[0] for side in SIDES)
 
 
 def _open_both(

@@ -70,7 +70,7 @@ def pytest_configure(config: pytest.Config) -> None:
         options = Options.from_pytest_config(config)
         storage = commandline.take_over_benchmark_options(config, root)
         if commandline.collects_only(config):
-            options = replace(options, compare=None, against=())
+            options = replace(options, compare=None, against=(), require=None)
         prepared = prepare(
             options,
             storage,

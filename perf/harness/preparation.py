@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from perf.harness import baseline as baselines
-from perf.harness import builds, expectation_store, runs, spec
+from perf.harness import builds, expectation_store, gpus, runs, spec, starting
 from perf.harness import machine as machines
 from perf.harness.builds import BuiltSide
+from perf.harness.conditions import Counter
+from perf.harness.environment import Side
 from perf.harness.errors import Refusal
 from perf.harness.expectation_store import Kept
+from perf.harness.gpus import Chosen, Gpu
 from perf.harness.options import Options
 from perf.harness.records import Baseline, Machine
+from perf.harness.replies import CaseError
 from perf.harness.report.page import write
 from perf.harness.suite import Suite, SuiteRequest
+from perf.harness.watch import why_no_energy
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +32,13 @@ class Prepared:
     machine: Machine
     suite: Suite
     devices: tuple[str, ...]
-    gpu: str | None  # UUID of the one that GPU workers see
+    gpu: Chosen | None  # the one that GPU workers see
     storage: Path  # the folder of this machine's runs
     baseline: Baseline | None
     history: runs.History
     sides: tuple[BuiltSide, BuiltSide] | None  # the baseline's and the candidate's, with --perf-against
     kept: Mapping[str, Kept] = field(default_factory=dict)  # expectations as the baseline found them, by id
+    energy_absent: Mapping[Counter, str] = field(default_factory=dict)  # counters that cannot be read here, and why
 
 
 def prepare(
@@ -41,10 +48,10 @@ def prepare(
     that cannot be used, or an environment that cannot be built. ``say`` is told what is being waited for."""
     if options.report is not None:
         write.refuse_unfit(options.report)
-    gpus = machines.gpus()
-    if options.require == "gpu" and not gpus:
-        raise Refusal(f"--perf-require gpu: {machines.why_no_gpu()} Nothing was measured.")
-    devices = (options.device,) if options.device != "auto" else ("cpu", "gpu") if gpus else ("cpu",)
+    found, usable, why_none = _usable_gpus(options)
+    if options.require == "gpu" and not usable:
+        raise Refusal(f"--perf-require gpu: {why_none} Nothing was measured.")
+    devices = (options.device,) if options.device != "auto" else ("cpu", "gpu") if usable else ("cpu",)
     if options.require is not None and options.require not in devices:
         raise Refusal(
             f"--perf-require {options.require} with --perf-device {options.device}: the required device would not be "
@@ -53,8 +60,8 @@ def prepare(
     suite = ask_suite(
         SuiteRequest(options.profile, devices, options.workloads, bool(options.against), options.expectations)
     )
-    if "gpu" in devices and not gpus:
-        suite = _skip_gpu(suite, machines.why_no_gpu())
+    if "gpu" in devices and not usable:
+        suite = _skip_gpu(suite, why_none)
     machine = machines.fingerprint()
     storage = storage / machine.id
     baseline, history = None, runs.History((), ())
@@ -70,12 +77,17 @@ def prepare(
         # Read now: the run that is about to be measured must not be part of what it is compared with.
         history = runs.history(storage)
         _same_processes(options.processes, baseline)
-    gpu = _chosen_gpu(options.gpu, gpus) if "gpu" in devices else None
+    gpu = gpus.choose(found, options.gpu, usable, _gpu_of(baseline)) if "gpu" in devices else None
+    machine = machines.using(machine, gpu)
     sides = None
     if options.against:
         candidate = spec.parse(options.candidate, "--perf-candidate")
         sides = builds.sides(spec.parse(options.against), candidate, say)
-    return Prepared(options, machine, suite, devices, gpu, storage, baseline, history, sides, kept)
+    if options.require == "gpu" and gpu is not None:
+        for side in [built.side for built in sides] if sides else [Side()]:
+            _refuse_hidden(side, gpu, suite, options, say)
+    absent = {} if sides else why_no_energy(gpu.gpu.uuid if gpu else None)
+    return Prepared(options, machine, suite, devices, gpu, storage, baseline, history, sides, kept, absent)
 
 
 def _same_processes(processes: int, baseline: Baseline) -> None:
@@ -89,15 +101,29 @@ def _same_processes(processes: int, baseline: Baseline) -> None:
         )
 
 
-def _chosen_gpu(asked: str | None, gpus: tuple[machines.Gpu, ...]) -> str | None:
-    """UUID of the GPU that ``asked`` (index or UUID) names, else of the first one; ``None`` where there is none."""
-    if asked is None:
-        return gpus[0].uuid if gpus else None
-    for gpu in gpus:
-        if asked in (str(gpu.index), gpu.uuid):
-            return gpu.uuid
-    listed = ", ".join(f"{gpu.index} ({gpu.name}, {gpu.uuid})" for gpu in gpus) or machines.why_no_gpu()
-    raise Refusal(f"--perf-gpu {asked}: there is no such GPU. Listed by NVML: {listed}")
+def _usable_gpus(options: Options) -> tuple[tuple[Gpu, ...], tuple[Gpu, ...], str]:
+    """The GPUs that NVML lists, those that may be used, and why there are none."""
+    found = gpus.gpus()
+    if options.gpu is not None or not found:
+        return found, found, gpus.why_no_gpu()
+    usable, hidden = gpus.visible(found, os.environ)
+    return found, usable, hidden
+
+
+def _gpu_of(baseline: Baseline | None) -> str | None:
+    return None if baseline is None else baseline.machine.informs.get(machines.GPU_USED)
+
+
+def _refuse_hidden(side: Side, gpu: Chosen, suite: Suite, options: Options, say: Callable[[str], None]) -> None:
+    """NVML lists the required GPU; whether TensorFlow can use it only a worker can tell."""
+    say("asking a worker whether TensorFlow sees the GPU")
+    try:
+        starting.check_gpu(side, suite.worker, suite.root, options.timeout_seconds, gpu.gpu.uuid)
+    except CaseError as error:
+        raise Refusal(
+            f"--perf-require gpu: NVML lists {gpus.listed([gpu.gpu])} with driver {gpu.gpu.driver}, but a GPU worker "
+            f"cannot use it. {error.failure.message}\nNothing was measured."
+        ) from None
 
 
 def _skip_gpu(suite: Suite, reason: str) -> Suite:

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from perf.harness.conditions import Conditions
     from perf.harness.selection_records import PromotedSetting, Selection
 
 
@@ -68,7 +69,8 @@ class Sample:
     """All timed rounds of one case in one process.
 
     A round is ``calls_per_round`` calls of ``steps_per_call`` steps each between two device synchronisations.
-    ``bytes_peak`` is host memory over what was resident before the case was opened.
+    ``bytes_peak`` is host memory over what was resident before the case was opened, ``device_bytes_peak`` that of the
+    GPU's allocator; ``conditions`` were read around the rounds.
     """
 
     process: int
@@ -82,6 +84,8 @@ class Sample:
     timed_traces: int
     facts: Facts
     seconds_per_call: tuple[float, ...] = ()
+    device_bytes_peak: int | None = None
+    conditions: Conditions | None = None
 
     @property
     def steps_per_round(self) -> int:
@@ -97,7 +101,7 @@ class Sample:
 class Failure:
     """Why a case has no usable sample: one paragraph, with the end of the worker's stderr where there is one."""
 
-    stage: str  # worker | proof | oracle | traces | open | time limit
+    stage: str  # worker | proof | oracle | traces | open | memory | time limit | void | gpu
     message: str
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from perf.harness.conditions import Conditions
 from perf.harness.records import CaseSpec, Facts, Failure
 
 
@@ -45,11 +46,13 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """What ``run`` answered: seconds of each round, of each call where the case keeps them, and new traces."""
+    """What ``run`` answered: seconds of each round, of each call where the case keeps them, and new traces; and under
+    which conditions, where :mod:`perf.harness.watch` read them."""
 
     seconds: tuple[float, ...]
     call_seconds: tuple[float, ...]
     traces: int
+    conditions: Conditions | None = None
 
 
 def opened(reply: Mapping[str, Any]) -> Opened:
@@ -89,6 +92,7 @@ def timed(reply: Mapping[str, Any], rounds: int, calls: int, keeps_calls: bool) 
         seconds=_times("seconds", reply.get("seconds"), rounds),
         call_seconds=_times("call_seconds", reply.get("call_seconds"), rounds * calls if keeps_calls else 0),
         traces=_count("run", "traces", reply.get("traces")) or 0,
+        conditions=found if isinstance(found := reply.get("conditions"), Conditions) else None,
     )
 
 

@@ -9,6 +9,7 @@ from perf.harness.paired_gate import PairedGate
 from perf.harness.records import Run
 from perf.harness.report.page import write
 from perf.harness.report.page.data import Head, PageData, Section, Trend
+from perf.harness.report.page.energy_page import energy_sections
 from perf.harness.report.page.paired_page import from_paired
 from perf.harness.report.page.selection_page import compared_kernels, stored_kernels
 from perf.harness.report.page.session_page import from_session
@@ -59,7 +60,10 @@ def page_of(session: Session, *, failed: bool) -> PageData:
         expected=tuple(session.expected.values()),
         reasons_not_green=reasons,
         failed=failed,
-        sections=stored_kernels(session.selection),
+        sections=(
+            *energy_sections(session.results, session.prepared.energy_absent),
+            *stored_kernels(session.selection),
+        ),
         trend=_trend(session),
     )
 

@@ -17,12 +17,20 @@ class Ask(Protocol):
 
 
 def sample(
-    ask: Ask, spec: CaseSpec, process: int, *, before: Sample | None, margin: float, time_limit: float
+    ask: Ask,
+    spec: CaseSpec,
+    process: int,
+    *,
+    before: Sample | None,
+    margin: float,
+    time_limit: float,
+    seconds_at_least: float = 0.0,
 ) -> Sample:
     """All timed rounds of ``spec`` in the process behind ``ask``; the case is closed by the caller.
 
     ``before`` is the case's first sample of this session: its calls per round are used again, and its facts must
-    hold. ``margin`` is the smallest change that matters (0.05), ``time_limit`` (seconds) that of a request.
+    hold. ``margin`` is the smallest change that matters (0.05), ``time_limit`` (seconds) that of a request,
+    ``seconds_at_least`` are timed whatever the margin.
     Raises :class:`CaseError` where nothing can be timed under the case's name.
     """
     opened = open_case(ask, spec)
@@ -33,7 +41,7 @@ def sample(
         return (run_rounds(ask, spec, count, calls),)
 
     calls, settled = timing.warm_up(run, before.calls_per_round if before else None, margin, time_limit)
-    (timed,) = timing.time_rounds(run, calls, settled.seconds_per_round, margin, time_limit)
+    (timed,) = timing.time_rounds(run, calls, settled.seconds_per_round, margin, time_limit, seconds_at_least)
     return record(spec, process, calls, opened, timed, settled.rounds_discarded, settled.steady[0])
 
 
@@ -72,4 +80,6 @@ def record(
         timed_traces=timed.traces,
         facts=opened.facts,
         seconds_per_call=timed.call_seconds,
+        device_bytes_peak=opened.device_bytes_peak,
+        conditions=timed.conditions,
     )

@@ -92,7 +92,7 @@ class Session(ABC):
             module=prepared.suite.worker,
             root=prepared.suite.root,
             budget=options.budget_seconds,
-            gpu=prepared.gpu,
+            gpu=prepared.gpu.gpu.uuid if prepared.gpu else None,
         )
         try:
             self._measure(settings, progress, self.journal)

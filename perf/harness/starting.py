@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perf.harness.environment import Side
@@ -34,6 +35,8 @@ def start(side: Side, device: str, settings: Settings, clock: Callable[[], float
     try:
         environment = worker.describe()
         seconds = clock() - begin
+        if device == "gpu":
+            _sees_gpu(worker, environment)
         worker.request("warm_up")
     except BaseException:
         worker.close()
@@ -53,3 +56,32 @@ def start_again(
         except CaseError:
             if chances <= 0:
                 raise
+
+
+def check_gpu(side: Side, module: str, root: Path, time_limit: float, gpu: str) -> None:
+    """Starts and ends a worker for the GPU with this UUID; raises :class:`CaseError` where its framework sees none.
+
+    TensorFlow may say on stderr which CUDA library it cannot load, which it is told not to while measuring.
+    """
+    side = replace(side, variables={**side.variables, "TF_CPP_MIN_LOG_LEVEL": "0"})
+    with Worker.start(side, "gpu", module, root, time_limit, gpu) as worker:
+        _sees_gpu(worker, worker.describe())
+
+
+def _sees_gpu(worker: Worker, environment: Environment) -> None:
+    if any(device.startswith("GPU") for device in environment.devices):
+        return
+    versions = environment.versions
+    hides = "its build is for CPUs only: install tensorflow[and-cuda]"
+    if "not built" not in versions.get("cuda", "not built"):
+        hides = (
+            f"it is built for CUDA {versions['cuda']} and cuDNN {versions.get('cudnn', 'unknown')}: either one of "
+            "their libraries cannot be loaded, or the driver is too old for them, or the device files are not there "
+            "(in a container)"
+        )
+    raise CaseError(
+        "worker",
+        f"TensorFlow {versions.get('tensorflow', 'unknown')} sees no GPU in a worker for which "
+        f"CUDA_VISIBLE_DEVICES names one, only {', '.join(environment.devices) or 'nothing'}; {hides}. "
+        f"'pytest perf --perf-require gpu' shows what TensorFlow says of it.{worker.last_words()}",
+    )

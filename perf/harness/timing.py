@@ -7,11 +7,12 @@ and for two; the slower one decides how long a round is, and with two it is thei
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from perf.harness import rounds
+from perf.harness import conditions, rounds
 from perf.harness.replies import Timed
 
 Run = Callable[[int, int], tuple[Timed, ...]]
@@ -75,10 +76,13 @@ def settle(run: Run, calls: int, seconds_per_round: float, margin: float, time_l
     return Settled(tuple(steady), len(seen) * size, _slowest(seen[-1]))
 
 
-def time_rounds(run: Run, calls: int, seconds_per_round: float, margin: float, time_limit: float) -> tuple[Timed, ...]:
-    """The rounds that count, until what is sought is known well enough (:func:`perf.harness.rounds.more_rounds`)."""
+def time_rounds(
+    run: Run, calls: int, seconds_per_round: float, margin: float, time_limit: float, seconds_at_least: float = 0.0
+) -> tuple[Timed, ...]:
+    """The rounds that count, until what is sought is known well enough (:func:`perf.harness.rounds.more_rounds`), and
+    ``seconds_at_least`` for what is counted besides the times."""
     timed: tuple[Timed, ...] = ()
-    while more := _more(timed, seconds_per_round, margin):
+    while more := _more(timed, seconds_per_round, margin) or _until(seconds_at_least, timed):
         part = run(min(more, rounds.per_request(seconds_per_round, time_limit)), calls)
         timed = joined((timed, part)) if timed else part
     return timed
@@ -93,6 +97,12 @@ def _more(timed: tuple[Timed, ...], seconds_per_round: float, margin: float) -> 
     first, second = timed
     ratios = [two / one for one, two in zip(first.seconds, second.seconds, strict=True)]
     return rounds.more_rounds(slower, seconds_per_round, margin, ratios)
+
+
+def _until(seconds_at_least: float, timed: tuple[Timed, ...]) -> int:
+    """How many more rounds until so many seconds are timed."""
+    left = seconds_at_least - _longest(timed)
+    return math.ceil(left / _slowest(timed)) if left > 0 else 0
 
 
 def _in_requests(run: Run, count: int, calls: int, seconds_per_round: float, time_limit: float) -> tuple[Timed, ...]:
@@ -112,6 +122,7 @@ def joined(parts: Sequence[tuple[Timed, ...]]) -> tuple[Timed, ...]:
             seconds=tuple(seconds for part in side for seconds in part.seconds),
             call_seconds=tuple(seconds for part in side for seconds in part.call_seconds),
             traces=sum(part.traces for part in side),
+            conditions=conditions.merged(part.conditions for part in side),
         )
         for side in zip(*parts, strict=True)
     )

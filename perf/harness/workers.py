@@ -86,6 +86,16 @@ class Worker:
         """Whether it can still be asked."""
         return self._alive
 
+    @property
+    def pid(self) -> int:
+        """Of its process, as this host's kernel counts (``sh`` and ``env`` have become the interpreter)."""
+        (process,) = _processes(self._group)
+        return process.pid
+
+    def last_words(self) -> str:
+        """The end of its stderr so far, as an appendix to a message; "" where there is none."""
+        return _tail(self._folder)
+
     def describe(self) -> Environment:
         """What the worker runs with; the first request after the start, so the import is in its time."""
         reply = self.request("describe")
@@ -125,6 +135,8 @@ class Worker:
             raise self._lost("worker", f"The worker answered {op!r} with {reply!r:.200}, which is not the protocol.")
         if not reply.pop("ok"):
             stage, message = str(reply.get("stage", op)), str(reply.get("message", "no reason given"))
+            if stage == "memory":  # what a worker holds after that, and in which pieces, nobody knows
+                raise self._lost(stage, f"{message} The worker was ended; the next case gets a fresh one.")
             if stage in ("open", "run"):  # an exception, which left its traceback; proof and oracle say all themselves
                 message += _tail(self._folder, written)
             raise WorkerError(stage, message, raised=bool(reply.get("raised")))

@@ -20,12 +20,22 @@ from perf.harness.codec import (
     encode_machine,
     encode_result,
 )
+from perf.harness.conditions import Conditions, Counter, Energy
 from perf.harness.entry import Entry, read_json
 from perf.harness.errors import Refusal
 from perf.harness.storing import dump, plain, write_whole
 from tests.harness import makers
 
 FILE = Path("somewhere/0003_night.json")
+CONDITIONS = Conditions(
+    blocks_void=("the GPU was throttled",),
+    notes=("software power cap",),
+    energy=(Energy(Counter.GPU, 123.5, 1.25, 60), Energy(Counter.CPU, 7.0, 1.25, 60)),
+    sm_clock_mhz_lowest=1410,
+    sm_clock_mhz_highest=1980,
+    celsius_highest=61,
+    watts_highest=312.5,
+)
 
 
 def _stored(value: Any) -> Entry:
@@ -38,11 +48,42 @@ def _stored(value: Any) -> Entry:
         makers.result([0.01, 0.02, 0.03]),
         makers.result(0.5, seconds_per_call=(0.1, 0.2), bytes_peak=None, steady=False),
         makers.failed(),
+        makers.result(1.0, device_bytes_peak=7, conditions=CONDITIONS),
+        makers.result(1.0, conditions=Conditions()),
         makers.result(1.0, facts=makers.facts(gradient_error=2e-7, output_error=None, probe=())),
     ],
 )
 def test_results_come_back(result):
     assert decode_result(_stored(encode_result(result))) == result
+
+
+def test_samples_of_form_2_have_no_conditions():
+    old = encode_result(makers.result(1.0))
+    old["schema"] = 2
+    for sample in old["samples"]:
+        del sample["device_bytes_peak"], sample["conditions"]
+    assert decode_result(_stored(old)) == makers.result(1.0)
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong", "named"),
+    [
+        (("celsius_highest",), "hot", "celsius_highest"),
+        (("energy", "gpu", "seconds"), 0, "seconds"),
+        (("energy", "gpu", "joules"), None, "joules"),
+        (("energy", "sun"), {"joules": 1.0, "seconds": 1.0, "rounds": 1}, "energy.sun"),
+        (("blocks_void",), 3, "blocks_void"),
+        (("weather",), "fair", "weather"),
+    ],
+)
+def test_wrong_conditions_are_refused_with_their_entry(path, wrong, named):
+    encoded = encode_result(makers.result(1.0, conditions=CONDITIONS))
+    target = encoded["samples"][0]["conditions"]
+    for step in path[:-1]:
+        target = target[step]
+    target[path[-1]] = wrong
+    with pytest.raises(Refusal, match=named):
+        decode_result(_stored(encoded))
 
 
 def test_machine_and_environment_come_back():
@@ -74,7 +115,7 @@ SAMPLE_FAULTS = [
     (("samples", 0, "facts", "more"), 1, "facts.more"),
     (("samples",), [], "at least 1"),
     (("spec", "batch"), "32", "spec.batch"),
-    (("schema",), 3, "form 3"),
+    (("schema",), 99, "form 99"),
     (("schema",), 0, "schema"),
 ]
 

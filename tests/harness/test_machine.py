@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from perf.harness import machine
-from perf.harness.machine import Host, differing, fingerprint, gpus, why_no_gpu
+from perf.harness.gpus import gpus, why_no_gpu
+from perf.harness.machine import Host, differing, fingerprint
 
 EPYC = """\
 processor\t: 0
@@ -69,6 +70,30 @@ class FakeNvml:
 
     def nvmlDeviceGetUUID(self, handle: int) -> str:
         return f"GPU-{handle}"
+
+
+class TalkativeNvml(FakeNvml):
+    """A newer one, that also tells what can be set and how the GPU is connected."""
+
+    def __init__(self, watts: int = 72, mig: int = 0) -> None:
+        super().__init__((("NVIDIA L4", 24 * 2**30),))
+        self.watts = watts
+        self.mig = mig
+
+    def nvmlDeviceGetEnforcedPowerLimit(self, handle: int) -> int:
+        return self.watts * 1000
+
+    def nvmlDeviceGetMigMode(self, handle: int) -> list[int]:
+        return [self.mig, 0]
+
+    def nvmlDeviceGetPersistenceMode(self, handle: int) -> int:
+        return 1
+
+    def nvmlDeviceGetMaxPcieLinkGeneration(self, handle: int) -> int:
+        return 4
+
+    def nvmlDeviceGetCurrPcieLinkWidth(self, handle: int) -> int:
+        return 16
 
 
 H200 = FakeNvml((("NVIDIA H200", 150_754_820_096),))
@@ -158,6 +183,19 @@ def test_cpu_quota_of_a_container(tmp_path, text, quota):
     (tmp_path / "sys/fs/cgroup").mkdir(parents=True)
     (tmp_path / "sys/fs/cgroup/cpu.max").write_text(text)
     assert fingerprint(one, None).informs.get("cpu quota") == quota
+
+
+def test_a_power_limit_and_slices_must_match_and_the_rest_of_a_gpu_informs(tmp_path):
+    found = fingerprint(host(tmp_path), TalkativeNvml())
+    assert found.identity["gpu"] == "NVIDIA L4 24 GiB 72 W"
+    assert {key: text for key, text in found.informs.items() if key.startswith("gpu")} == {
+        "gpu driver": "570.1",
+        "gpu mig": "off",
+        "gpu persistence mode": "on",
+        "gpu pcie": "generation 4, 16 lanes",
+    }
+    for other in (TalkativeNvml(watts=40), TalkativeNvml(mig=1)):
+        assert fingerprint(host(tmp_path), other).id != found.id
 
 
 def test_gpus_of_one_kind_are_counted(tmp_path):

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from perf.harness import measure as stage
+from perf.harness import schedule
 from perf.harness.environment import Side
 from perf.harness.journal import Journal
 from perf.harness.measure import Measured, Progress, Settings, measure
@@ -221,6 +222,40 @@ def test_a_lost_worker_is_replaced_and_the_others_go_on(session, fault):
     assert all(len(found.results[key].samples) == 2 for key in "acd")
     assert all(found.results[key].failure is None for key in "acd")
     assert len(session.workers()) <= 3
+
+
+def test_out_of_memory_is_tried_in_a_fresh_worker_and_fails_one_case(session):
+    cases = {"large": {"fault": "memory", "fault_at": "open"}}
+    found = session.measure([spec("large"), spec("one"), spec("two")], processes=2, cases=cases)
+    assert set(session.told.failures) == {"large"}
+    failure = session.told.failures["large"]
+    assert failure.stage == "memory"
+    assert "open ran out of memory: failed to allocate 12.00 GiB" in failure.message
+    assert all(len(found.results[key].samples) == 2 for key in ("one", "two"))
+
+
+def test_any_number_of_cases_may_run_out_of_memory(session):
+    keys = [f"large{number}" for number in range(stage.LOST_IN_A_ROW + 1)]
+    cases = {"large": {"fault": "memory", "fault_at": "open"}}
+    found = session.measure([*map(spec, keys), spec("small")], processes=1, cases=cases)
+    assert set(session.told.failures) == set(keys)
+    assert len(found.results["small"].samples) == 1
+
+
+def test_what_a_case_leaves_on_the_gpu_costs_a_fresh_worker_and_no_result(session):
+    cases = {"after": {"device_bytes_peak": None, "process": 1}}
+    seed = _seed_of_order("after", "before", last="after")
+    found = session.measure([gpu("after"), gpu("before")], processes=1, seed=seed, cases=cases)
+    assert session.told.failures == {}
+    (sample,) = found.results["after"].samples
+    assert sample.device_bytes_peak == 300_000_000
+    assert [device for device, _ in session.told.workers] == ["gpu", "gpu"]
+
+
+def _seed_of_order(*keys: str, last: str) -> int:
+    """A seed that draws an order for one process in which this case comes last."""
+    orders = ((seed, schedule.blocks([gpu(key) for key in keys], 1, seed)[0].specs) for seed in itertools.count())
+    return next(seed for seed, specs in orders if specs[-1].key == last)
 
 
 def test_a_case_lost_in_a_later_process_keeps_its_samples_and_fails(session):

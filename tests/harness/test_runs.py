@@ -34,7 +34,7 @@ FAULTS = [
     (lambda f: f["benchmarks"][1]["stats"].update(mean=0), r"benchmarks\[1\].stats.mean"),
     (lambda f: f["benchmarks"][1]["stats"].update(median="fast"), r"benchmarks\[1\].stats.median"),
     (lambda f: f["benchmarks"].append(f["benchmarks"][0]), "each case once"),
-    (lambda f: f["lstm_perf"].update(schema=3), "form 3"),
+    (lambda f: f["lstm_perf"].update(schema=99), "form 99"),
     (lambda f: f["lstm_perf"].pop("seed"), "lstm_perf.seed is missing"),
     (lambda f: f["lstm_perf"].update(date="yesterday"), "lstm_perf.date"),
     (lambda f: f["lstm_perf"].update(date="2025-01-01T00:00:00"), "time zone"),

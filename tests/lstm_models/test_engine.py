@@ -15,7 +15,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import tensorflow as tf
 
-from lstm_models import data, engine, models, rounds
+from lstm_models import data, engine, memory, models, rounds
 from lstm_models.engine import Engine
 from lstm_models.problem import Problem
 from lstm_models.words import Device, Kernel, Path, Precision
@@ -193,6 +193,19 @@ def test_cases_in_two_slots_take_turns_in_one_process(opened: Engine) -> None:
     with pytest.raises(Problem, match="slot 0"):
         opened.run(1, 1)
     opened.close(1)
+
+
+@pytest.mark.parametrize(("left", "known"), [(10 * 2**20, True), (20 * 2**20, False)])
+def test_a_peak_above_what_others_left_on_the_gpu_is_in_doubt(
+    opened: Engine, monkeypatch: pytest.MonkeyPatch, left: int, known: bool
+) -> None:
+    in_use = iter([10 * 2**20, left])  # after the warm-up, and before the case is opened
+    monkeypatch.setattr(memory, "device_in_use", lambda device: next(in_use))
+    monkeypatch.setattr(memory, "device_peak", lambda device: 99 * 2**20)
+    monkeypatch.setattr(memory, "reset_device_peak", lambda device: left)
+    opened.warm_up()
+    reply = opened.open(tiny.case(tiny.FEATURES).to_plain())
+    assert reply["device_bytes_peak"] == (99 * 2**20 - left if known else None)
 
 
 def test_warm_up_leaves_nothing_open(opened: Engine) -> None:

@@ -133,6 +133,16 @@ def test_an_exception_is_one_paragraph_and_its_traceback_goes_to_stderr(
     assert "Traceback" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "error",
+    [MemoryError("12 GiB"), RuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 12 bytes")],
+)
+def test_out_of_memory_is_a_stage_of_its_own(error: Exception) -> None:
+    reply = worker.answer(Fake(error), {"op": "open", "case": {}})
+    assert (reply["ok"], reply["stage"]) == (False, "memory")
+    assert reply["message"] == f"open ran out of memory: {error}"
+
+
 def test_an_exception_while_running_is_a_fault_of_the_run() -> None:
     (reply,) = served({"op": "run", "rounds": 1, "calls": 1}, engine=Fake(ValueError("bad")))
     assert reply == {"ok": False, "stage": "run", "raised": True, "message": "run raised ValueError: bad"}

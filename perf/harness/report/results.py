@@ -46,20 +46,24 @@ def results_table(results: Mapping[str, CaseResult]) -> str:
 
 
 def once_table(results: Mapping[str, CaseResult]) -> str:
-    """What is paid once, one row per case: first call (tracing, compiling) with its interval over processes, and peak
-    host memory over what was resident before, with its range; "" where nothing was measured."""
+    """What is paid once, one row per case: first call (tracing, compiling) with its interval over processes, and the
+    peaks of host memory over what was resident before and of the GPU's allocator, with their ranges; "" where nothing
+    was measured."""
     measured = _measured(results)
     short = short_names(measured, ran_beside=True)
+    on_gpu = any(sample.device_bytes_peak is not None for result in measured for sample in result.samples)
     rows = [
         (
             short[result.spec.key],
             " ".join(kernels_that_ran(result)),
             seconds(_over(result, lambda sample: sample.first_call_seconds)),
-            _memory(result),
+            _memory([sample.bytes_peak for sample in result.samples]),
+            *([_memory([sample.device_bytes_peak for sample in result.samples])] if on_gpu else []),
         )
         for result in measured
     ]
-    return "Paid once\n" + table(rows, ("case", "ran", "first call", "peak host MiB")) if rows else ""
+    head = ("case", "ran", "first call", "peak host MiB", *(["peak GPU MiB"] if on_gpu else []))
+    return "Paid once\n" + table(rows, head) if rows else ""
 
 
 def _measured(results: Mapping[str, CaseResult]) -> list[CaseResult]:
@@ -130,8 +134,8 @@ def _percentile(percent: int) -> Callable[[Sample], float]:
     return of
 
 
-def _memory(result: CaseResult) -> str:
-    peaks = [sample.bytes_peak for sample in result.samples if sample.bytes_peak is not None]
+def _memory(found: Sequence[int | None]) -> str:
+    peaks = [peak for peak in found if peak is not None]
     if not peaks:
         return ""
     ends = (None, None) if len(peaks) < 2 else (min(peaks), max(peaks))

@@ -11,6 +11,8 @@ from perf.harness.paired_gate import PairedGate
 from perf.harness.rebuild import environment_notes
 from perf.harness.report import comparison as compared
 from perf.harness.report import paired, results, selection
+from perf.harness.report.conditions import conditions_lines
+from perf.harness.report.energy import energy_lines
 from perf.harness.report.expectations import expectations_table, explanation, then_and_now
 from perf.harness.stored_session import StoredSession
 
@@ -35,6 +37,9 @@ def header_lines(session: Session) -> list[str]:
         f"seed {session.seed}{against}",
         f"machine: {prepared.machine.id}",
     ]
+    if prepared.gpu is not None:
+        gpu = prepared.gpu.gpu
+        lines.append(f"gpu: {gpu.index} ({gpu.name}, {gpu.uuid}), {prepared.gpu.why}")
     for name, side in zip(("baseline", "candidate"), prepared.sides or (), strict=False):
         if side.released:
             lines.append(f"{name}: could not be held at the other side's versions: {', '.join(side.released)}")
@@ -52,6 +57,7 @@ def summary_lines(reporter: pytest.TerminalReporter, session: Session, *, saved:
         parts.append(selection.comparison_lines(session.selection))
     if isinstance(session, PairedGate) and session.outcome is not None:
         parts.append(paired.report(session.outcome))
+        parts.append(conditions_lines(session.outcome.results))
     elif isinstance(session, StoredSession):
         parts += selection.stored_lines(session.selection, saved.stem if saved else None)
         parts += _measured(session, saved) if session.results else []
@@ -88,6 +94,8 @@ def _measured(session: StoredSession, saved: Path | None) -> list[str]:
     parts.append(results.results_table(session.results))
     parts.append(results.once_table(session.results))
     parts.append(results.calls_table(session.results))
+    parts.append(energy_lines(session.results, session.prepared.energy_absent))
+    parts.append(conditions_lines(session.results))
     if comparison is not None:
         parts.append(compared.comparison_table(comparison, session.results))
         if session.decision is not None:
