@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass
-from typing import Any, Mapping
+from typing import Any, Mapping, Optional
 
 from lstm_models.words import Device, Kernel, Path, Precision
 from lstm_models.workloads import Workload
@@ -19,7 +19,7 @@ BATCHES_PER_CALL = 32
 WORK_VERSION = 1
 
 _ID = re.compile(
-    r"(?P<workload>.+)-b(?P<batch>[1-9][0-9]*)"
+    r"(?P<workload>.+)-b(?P<batch>[1-9][0-9]*)(?:x(?P<batches>[1-9][0-9]*))?"
     rf"-(?P<device>{'|'.join(Device)})-(?P<kernel>{'|'.join(Kernel)})-(?P<precision>{'|'.join(Precision)})"
 )
 _KEY = re.compile(rf"(?:.*::)?(?:test_)?(?P<path>{'|'.join(Path)})\[(?P<id>.+)\]")
@@ -29,7 +29,8 @@ _KEY = re.compile(rf"(?:.*::)?(?:test_)?(?P<path>{'|'.join(Path)})\[(?P<id>.+)\]
 class Case:
     """What is run. Equal cases do equal work.
 
-    ``batch`` counts samples per step.
+    ``batch`` counts samples per step. ``batches`` are those of one call of fit or evaluate, where they are not
+    :data:`BATCHES_PER_CALL`.
     """
 
     path: Path
@@ -38,11 +39,13 @@ class Case:
     device: Device
     kernel: Kernel
     precision: Precision = Precision.FLOAT32
+    batches: Optional[int] = None
 
     @property
     def id(self) -> str:
         """Parameter id, e.g. ``translation-b32-cpu-loop-float32``."""
-        return f"{self.workload.name}-b{self.batch}-{self.device}-{self.kernel}-{self.precision}"
+        batches = "" if self.batches is None else f"x{self.batches}"
+        return f"{self.workload.name}-b{self.batch}{batches}-{self.device}-{self.kernel}-{self.precision}"
 
     @property
     def key(self) -> str:
@@ -54,6 +57,8 @@ class Case:
         """Steps in one call of the case's callable: batches for fit, evaluate and predict, tokens when decoding."""
         if self.path in (Path.FORWARD, Path.BACKWARD):
             return 1
+        if self.batches is not None and self.path in (Path.FIT, Path.EVALUATE):
+            return self.batches
         if self.path is Path.PREDICT and self.workload.decode_tokens:
             return self.workload.decode_tokens
         if self.path is Path.PREDICT and self.batch == 1:
@@ -87,14 +92,17 @@ class Case:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Case:
-        """Inverse of :meth:`to_plain`; ``steps_per_call`` is derived again and not read."""
+        """Inverse of :meth:`to_plain`; ``steps_per_call`` is read where the case may have its own, else derived."""
+        path, batches = Path(plain["path"]), plain.get("steps_per_call", BATCHES_PER_CALL)
+        own = path in (Path.FIT, Path.EVALUATE) and batches != BATCHES_PER_CALL
         return cls(
-            path=Path(plain["path"]),
+            path=path,
             workload=Workload.from_plain(plain["workload"]),
             batch=plain["batch"],
             device=Device(plain["device"]),
             kernel=Kernel(plain["kernel"]),
             precision=Precision(plain["precision"]),
+            batches=batches if own else None,
         )
 
     @classmethod
@@ -116,4 +124,5 @@ class Case:
             device=Device(parts["device"]),
             kernel=Kernel(parts["kernel"]),
             precision=Precision(parts["precision"]),
+            batches=int(parts["batches"]) if parts["batches"] else None,
         )

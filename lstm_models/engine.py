@@ -126,6 +126,13 @@ class Engine:
         finally:
             self._free()
 
+    def peak(self) -> dict[str, Any]:
+        """What the process reaches in matrix products and copies; see :func:`lstm_models.peak.peak`."""
+        self._start()
+        from lstm_models.peak import peak
+
+        return peak(_has_gpu())
+
     def _free(self) -> None:
         """Give back what nobody uses any more; Keras's own state only when no open model can depend on it."""
         if self._open:

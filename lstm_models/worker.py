@@ -1,11 +1,11 @@
 """The worker's side of the protocol: one request, one reply, builtins only.
 
 The harness starts a process with ``import lstm_models.worker; lstm_models.worker.serve(channel)``. Requests are
-dicts with ``op``: ``describe``, ``warm_up``, ``open``, ``run``, ``close``, ``selection``. Several cases are open at
-once where ``open``, ``run`` and ``close`` name a ``slot`` (a whole number; 0 where none is named), so that their rounds
-can take turns in one process. Replies are ``{"ok": True, ...}`` or ``{"ok": False, "stage": ..., "message": ...}``,
-with ``"raised": True`` where nobody expected it. Nothing of a request ends the loop; a closed channel, ``None`` and
-``SystemExit`` do.
+dicts with ``op``: ``describe``, ``warm_up``, ``open``, ``run``, ``close``, ``selection``, ``peak``. Several cases are
+open at once where ``open``, ``run`` and ``close`` name a ``slot`` (a whole number; 0 where none is named), so that
+their rounds can take turns in one process. Replies are ``{"ok": True, ...}`` or ``{"ok": False, "stage": ...,
+"message": ...}``, with ``"raised": True`` where nobody expected it. Nothing of a request ends the loop; a closed
+channel, ``None`` and ``SystemExit`` do.
 """
 
 from __future__ import annotations
@@ -46,6 +46,9 @@ class Engine(Protocol):
 
     def selection(self, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Which kernel Keras would pick on a GPU host with each of the settings: ``{"rows": [...]}``."""
+
+    def peak(self) -> dict[str, Any]:
+        """The most that this process reaches: ``{"flops_per_second": {precision: ...}, "transfer": ... or None}``."""
 
 
 def serve(channel: Any, engine: Optional[Engine] = None) -> None:
@@ -114,7 +117,9 @@ def _fields(engine: Engine, op: Any, request: Mapping[str, Any]) -> dict[str, An
         return {}
     if op == "selection":
         return engine.selection(request["settings"])
-    known = "describe, warm_up, open, run, close and selection"
+    if op == "peak":
+        return engine.peak()
+    known = "describe, warm_up, open, run, close, selection and peak"
     raise Problem("run", f"The worker knows no request {op!r}; it knows {known}.")
 
 

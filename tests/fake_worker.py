@@ -13,6 +13,9 @@ file; all of it is optional::
                                     goes on by what rounds take
       "tell": ["CUDA_VISIBLE_DEVICES"],     variables that end a start's line in the log
       "selection": {"dropout/layer": "loop"},   kernels laid over tests.fake_selection's table, null removes a row
+      "peak": {"float32": 1e11},    flops per second; default 1e13 for each precision, ten times as much on a GPU
+      "transfer": {"fixed_seconds": 1e-5, "seconds_per_mib": 1e-4},     of a GPU; this is the default
+      "peak_fault": "crash",        a fault (see below) when the peak is asked for
       "selection_fault": "crash",   a fault (see below) when the table is asked for
       "default": {...},             what holds for every case
       "costs": {...},               times and memory by device and kernel, see tests.fake_costs; over "default"
@@ -150,7 +153,11 @@ class FakeEngine:
         for script in (self.script, *self.script.get("sides", {}).values()):
             entries = [script.get("default", {}), *script.get("cases", {}).values()]
             unknown |= {name for entry in entries for name in entry} - set(DEFAULT) - {"process"}
-            unknown |= set(script) - known - {"sides", "selection", "selection_fault", "costs"}
+            unknown |= (
+                set(script)
+                - known
+                - {"sides", "selection", "selection_fault", "costs", "peak", "transfer", "peak_fault"}
+            )
         return sorted(unknown)
 
     def _log(self, op: str, key: str = "") -> None:
@@ -251,6 +258,14 @@ class FakeEngine:
         self._fault(self.script.get("selection_fault", ""), "")
         rows = fake_selection.rows(self.script.get("selection", {}))
         return {"rows": [row for row in rows if row["row"].split("/")[0] in settings]}
+
+    def peak(self) -> dict[str, Any]:
+        self._log("peak")
+        self._fault(self.script.get("peak_fault", ""), "")
+        on_gpu = os.environ.get("CUDA_VISIBLE_DEVICES") != ""
+        rates = dict.fromkeys(("float32", "float16", "bfloat16"), 1e14 if on_gpu else 1e13)
+        transfer = self.script.get("transfer", {"fixed_seconds": 1e-5, "seconds_per_mib": 1e-4})
+        return {"flops_per_second": self.script.get("peak", rates), "transfer": transfer if on_gpu else None}
 
     def _faults_at(self, op: str, entry: Mapping[str, Any]) -> str | None:
         """Does the case's fault where it is due here; returns its name."""
