@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Any
 
-from lstm_models import kernels, workloads
+from lstm_models import arithmetic, kernels, workloads
 from lstm_models.case import Case
 from lstm_models.selection_places import GROUPS
 from lstm_models.selection_workloads import setting_id
@@ -21,7 +21,7 @@ from perf import expectations
 from perf.harness.errors import Refusal
 from perf.harness.machine import cpu_flags
 from perf.harness.margins import load_margins
-from perf.harness.records import CaseSpec
+from perf.harness.records import CaseSpec, Work
 from perf.harness.suite import BUILT_IN, Suite, SuiteRequest
 
 HERE = File(__file__).parent
@@ -124,7 +124,11 @@ def suite(request: SuiteRequest) -> Suite:
     found = cases(request.profile, available, devices, own=own, paired=request.paired)
     specs = tuple(spec(case) for case in found)
     expected, contenders = expectations.of_suite(
-        request.expectations, available, expectations.Host(request.devices, cpu_flags()), own=own
+        request.expectations,
+        available,
+        expectations.Host(request.devices, cpu_flags()),
+        own=own,
+        profile=request.profile,
     )
     return Suite(
         root=HERE.parent,
@@ -182,4 +186,29 @@ def spec(case: Case) -> CaseSpec:
         expects_kernel=kernels.expected(case),
         payload=case.to_plain(),
         skip=kernels.unavailable(case),
+        work=work(case),
+    )
+
+
+def work(case: Case) -> Work:
+    """What the case asks for, in the words that people use for it."""
+    workload = case.workload
+    network = f"{workload.layers} x {workload.units} units" if workload.units else workload.name
+    traits = {
+        "path": str(case.path),
+        "network size": network + (", both ways" if workload.bidirectional else ""),
+        "sequence length": str(workload.timesteps),
+        "batch": str(case.batch),
+        "data set size": f"{case.steps_per_call} batches a call",
+        "device": str(case.device),
+        "kernel": str(case.kernel),
+        "precision": str(case.precision),
+    }
+    if case.path not in (Path.FIT, Path.EVALUATE):
+        del traits["data set size"]  # follows from the path and the batch
+    return Work(
+        traits=traits,
+        peak=str(case.precision).replace("mixed_", ""),
+        flops_per_sample=arithmetic.flops_per_sample(case),
+        input_bytes_per_sample=arithmetic.input_bytes_per_sample(case),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from perf.harness.crossover import BAND
 from perf.harness.errors import Refusal
 from perf.harness.expectation_records import Axis, Kind, Where
 from perf.harness.paired_evidence import Metric
+from perf.harness.suite import PROFILES
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -32,6 +33,7 @@ class Contestant:
     path: Path | None = None
     workload: str | None = None
     batch: int | None = None
+    batches: int | None = None  # of one call of fit or evaluate
     units: int | None = None
     timesteps: int | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -42,7 +44,8 @@ class Contestant:
 class Promise:
     """An expectation as it is written down. ``sizes`` run along ``axis``; ``fixed`` are the other axes that are given.
 
-    ``unless_cpu_has``: it is promised for CPUs without any of these instruction sets.
+    ``unless_cpu_has``: it is promised for CPUs without any of these instruction sets. ``profile``: the smallest that it
+    is measured in.
     """
 
     id: str
@@ -61,6 +64,7 @@ class Promise:
     at: int | None = None
     ratio: float = 1.0
     unless_cpu_has: tuple[str, ...] = ()
+    profile: str = PROFILES[0]
 
 
 def read(file: File) -> tuple[Promise, ...]:
@@ -107,12 +111,18 @@ def _conflict(promise: Promise) -> str:
         return f'a crossover needs where = "above" or "below", and a list of sizes, e.g. {promise.axis} = [1, 8, 64].'
     if promise.kind is not Kind.CROSSOVER and (sided or promise.at is not None):
         return f'where and at belong to kind = "crossover"; a promise of kind "{promise.kind}" is made for all sizes.'
+    if promise.kind is Kind.OBSERVED and promise.ratio != 1:
+        return 'kind = "observed" promises nothing, so it takes no ratio.'
     if promise.kind is Kind.NARROWING and len(promise.sizes) < 2:
         return f"a narrowing lead needs a list of sizes, e.g. {promise.axis} = [1, 64]."
     if promise.kind in (Kind.EQUAL, Kind.NARROWING) and promise.ratio <= 1:
         return f'kind = "{promise.kind}" needs a ratio above 1, e.g. ratio = 1.2.'
     if promise.first == promise.second:
         return "first and second are the same, and nothing can be expected of that."
+    for side in (promise.first, promise.second):
+        path = side.path or promise.path
+        if side.batches is not None and path not in (Path.FIT, Path.EVALUATE):
+            return f"batches are those of one call of fit or evaluate, and a side's path is {path}."
     at = promise.at
     if at is None:
         return ""
@@ -143,7 +153,11 @@ def _word(words: Any) -> _Key:
             raise ValueError(value)
         return words(value)
 
-    return _Key(read, "one of " + ", ".join(f'"{word}"' for word in words))
+    return _Key(read, _one_of(words))
+
+
+def _one_of(words: Iterable[str]) -> str:
+    return "one of " + ", ".join(f'"{word}"' for word in words)
 
 
 def _checked(kind: type[_T] | tuple[type, ...], allowed: str, fits: Callable[[Any], bool]) -> _Key:
@@ -188,6 +202,7 @@ _CONTESTANT_KEYS: Mapping[str, _Key] = {
     "path": _word(Path),
     "workload": _TEXT,
     "batch": _WHOLE,
+    "batches": _WHOLE,
     "units": _WHOLE,
     "timesteps": _WHOLE,
     "variables": _Key(
@@ -209,6 +224,7 @@ _KEYS: Mapping[str, _Key] = {
     "where": _word(Where),
     "at": _WHOLE,
     "ratio": _checked((int, float), "a number from 1 to below 1000", lambda number: 1 <= number < 1000),
+    "profile": _checked(str, _one_of(PROFILES), lambda text: text in PROFILES),
     "unless_cpu_has": _Key(_flags, "a list of the CPU flags in /proc/cpuinfo, e.g. [\"avx512_bf16\"]"),
     "reason": _TEXT,
     "source": _TEXT,

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path as File
 
 from lstm_models import kernels, workloads
-from lstm_models.case import Case
+from lstm_models.case import BATCHES_PER_CALL, Case
 from lstm_models.workloads import Workload
 from perf import expectation_file
 from perf.expectation_file import Contestant, Promise
 from perf.harness.errors import Refusal
 from perf.harness.expectation_records import Axis, Contender, Expectation
+from perf.harness.suite import PROFILES
 
 BUILT_IN = File(__file__).with_name("expectations.toml")
 
@@ -26,21 +27,25 @@ class Host:
 
 
 def of_suite(
-    file: File | None, available: Mapping[str, Workload], host: Host, *, own: bool
+    file: File | None, available: Mapping[str, Workload], host: Host, *, own: bool, profile: str = PROFILES[-1]
 ) -> tuple[tuple[Expectation, ...], tuple[Case, ...]]:
     """The built-in expectations and those of a user's ``file``, and their cases, each once.
 
-    ``own`` says that the ``available`` workloads are a user's: the built-in expectations are of others and stay away.
+    ``own`` says that the ``available`` workloads are a user's: the built-in expectations are of others and stay away,
+    as do those of a larger ``profile``.
     Raises :class:`Refusal` for a file that is not as it must be, or takes a name that is taken.
     """
     promises = expectation_file.read(BUILT_IN)
     taken = {promise.id for promise in promises}
-    made = [] if own else [_made(promise, BUILT_IN, available, host) for promise in promises]
+    wanted = PROFILES[: PROFILES.index(profile) + 1]
+    of_profile = [promise for promise in promises if promise.profile in wanted and not own]
+    made = [_made(promise, BUILT_IN, available, host) for promise in of_profile]
     if file is not None:
         promises = expectation_file.read(file)
         if again := [promise.id for promise in promises if promise.id in taken]:
             raise Refusal(f"{file}: [expectation.{again[0]}]: there is a built-in expectation of this name.")
-        made += [_made(promise, file, {**workloads.builtin(), **available}, host) for promise in promises]
+        both = {**workloads.builtin(), **available}
+        made += [_made(promise, file, both, host) for promise in promises if promise.profile in wanted]
     cases = {case.key: case for _, cases in made for case in cases}
     return tuple(expectation for expectation, _ in made), tuple(cases.values())
 
@@ -95,7 +100,13 @@ def _case(promise: Promise, side: Contestant, size: int, available: Mapping[str,
             "changed from here; leave them out and compare several workloads instead."
         )
     return Case(
-        side.path or promise.path, _variant(workload, units, timesteps), batch, side.device, side.kernel, side.precision
+        side.path or promise.path,
+        _variant(workload, units, timesteps),
+        batch,
+        side.device,
+        side.kernel,
+        side.precision,
+        None if side.batches == BATCHES_PER_CALL else side.batches,
     )
 
 
@@ -119,6 +130,7 @@ def _labels(first: Contestant, second: Contestant) -> tuple[str, str]:
             "path": str(side.path or ""),
             "workload": side.workload or "",
             "batch": f"b{side.batch}" if side.batch else "",
+            "batches": f"x{side.batches}" if side.batches else "",
             "units": f"u{side.units}" if side.units else "",
             "timesteps": f"t{side.timesteps}" if side.timesteps else "",
             "device": str(side.device),

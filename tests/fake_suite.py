@@ -55,7 +55,9 @@ def suite(request: SuiteRequest, project: Path) -> Suite:
     host = expectations.Host(request.devices, frozenset())
     real = listed.get("expectations", False)
     expected, contenders = (
-        expectations.of_suite(request.expectations, workloads.builtin(), host, own=False) if real else ((), ())
+        expectations.of_suite(request.expectations, workloads.builtin(), host, own=False, profile=request.profile)
+        if real
+        else ((), ())
     )
     return Suite(
         root=CHECKOUT,

@@ -114,7 +114,10 @@ def _result(
 ) -> ExpectationResult:
     if observed is None:
         return ExpectationResult(expectation, State.SKIPPED, f"{expectation.id}: skipped: {expectation.skip}")
-    state = min((each.state((expectation.id, each.what) in rejected) for each in asserted), key=_WORST_FIRST.index)
+    if expectation.kind is Kind.OBSERVED:
+        state = State.UNFINISHED if observed.unfinished else State.OBSERVED
+    else:
+        state = min((each.state((expectation.id, each.what) in rejected) for each in asserted), key=_WORST_FIRST.index)
     if observed.failure is not None:
         state = State.FAILED
     elif observed.unfinished and state is State.NOISY and not all(each.enough for each in asserted):
@@ -123,7 +126,7 @@ def _result(
         expectation,
         state,
         curve=curve(expectation, observed.observations),
-        crossing=find_crossing(expectation, observed.observations) if expectation.kind is Kind.CROSSOVER else None,
+        crossing=find_crossing(expectation, observed.observations) if expectation.may_cross else None,
         failure=observed.failure,
         costs=costs(expectation, observed.observations),
     )
@@ -131,7 +134,10 @@ def _result(
 
 
 def assertions(expectation: Expectation, observations: Mapping[int, Sequence[Observation]]) -> tuple[Assertion, ...]:
-    """What the expectation asserts, of the processes in which both contenders came to a steady state."""
+    """What the expectation asserts, of the processes in which both contenders came to a steady state; nothing where
+    it promises nothing."""
+    if expectation.kind is Kind.OBSERVED:
+        return ()
     limit = math.log(expectation.ratio)
     axis = expectation.axis
     steady = {size: [one for one in found if one.steady] for size, found in observations.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tabulate import tabulate
 
-from perf.harness.expectation_records import Crossing, CurvePoint, ExpectationResult, Kind, State
+from perf.harness.expectation_records import Crossing, CurvePoint, ExpectationResult, State
 from perf.harness.numbers import mebibytes, ratio, seconds
 from perf.harness.paired_evidence import Metric
 from perf.harness.stats import Estimate
@@ -18,6 +18,8 @@ def message(result: ExpectationResult) -> str:
     what = f"{expectation.promise} ({expectation.metric}, {expectation.path} {expectation.workload})"
     if result.state is State.HOLDS:
         return f"{expectation.id}: holds: {what}: {found(result)}."
+    if result.state is State.OBSERVED:
+        return f"{expectation.id}: observed: {what}: {found(result)}."
     processes = max((len(point.log_ratios) for point in result.curve), default=0)
     few = " It takes at least 4 processes in a steady state to say." if processes < 4 else ""
     text = (
@@ -36,7 +38,7 @@ def found(result: ExpectationResult) -> str:
     if len(result.curve) > 1:
         parts.append(_point(result, result.curve[-1]))
     text = f"{first} / {second} is {', '.join(parts)}"
-    if result.expectation.kind is Kind.CROSSOVER:
+    if result.expectation.may_cross:
         text += f"; {crossing(result.crossing, str(result.expectation.axis))}"
     return text
 

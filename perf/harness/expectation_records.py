@@ -22,6 +22,7 @@ class Kind(StrEnum):
     ORDERING = "ordering"  # the first wins
     EQUAL = "equal"  # neither is slower by more than the ratio
     NARROWING = "narrowing"  # the first's lead is larger at the smallest size than at the largest
+    OBSERVED = "observed"  # nothing: the ratio is what is asked for
 
 
 class Axis(StrEnum):
@@ -48,6 +49,7 @@ class State(StrEnum):
     NOISY = "too noisy to say"
     IN_BAND = "inside the band"  # so close to what was promised that neither holds nor is broken
     HOLDS = "holds"
+    OBSERVED = "observed"  # nothing was promised
     UNFINISHED = "not measured"  # the budget ended first
     SKIPPED = "skipped"
 
@@ -102,6 +104,8 @@ class Expectation:
     def promise(self) -> str:
         """In words: ``xla beats loop at batch 1, at least 1.5 times``."""
         first, second, times = self.first.label, self.second.label, f"{self.ratio:g} times"
+        if self.kind is Kind.OBSERVED:
+            return f"{first} against {second}"
         if self.kind is Kind.EQUAL:
             return f"{first} and {second} are equal within {times}"
         if self.kind is Kind.NARROWING:
@@ -111,6 +115,11 @@ class Expectation:
             )
         least = f", at least {times}" if self.ratio > 1 else ""
         return f"{first} beats {second}{self._place}{least}"
+
+    @property
+    def may_cross(self) -> bool:
+        """Whether it is asked where the curves of the two meet."""
+        return self.kind is Kind.CROSSOVER or (self.kind is Kind.OBSERVED and len(self.sizes) > 1)
 
     @property
     def _place(self) -> str:

@@ -20,12 +20,28 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Work:
+    """How much a case asks for. ``traits`` are what people choose, by name and in words (``batch``: ``32``): of two
+    cases that differ in one of them, the ratio of their times is the effect of that one.
+
+    ``flops_per_sample`` and ``input_bytes_per_sample`` are those of one step, ``None`` where they are not known.
+    ``peak``: the precision in which its products are made (``float16``), by which the machine's peak is looked up.
+    """
+
+    traits: Mapping[str, str]
+    peak: str
+    flops_per_sample: float | None
+    input_bytes_per_sample: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class CaseSpec:
     """A case as the suite hands it to the harness; the harness knows nothing of what it means.
 
     ``payload`` is what the worker's ``open`` is sent. ``hash`` digests all that defines the work: only equal hashes
     are compared. ``skip`` is the reason why the case cannot exist here. ``expects_kernel`` is the kernel that the
-    proof must find, ``None`` where the framework chooses.
+    proof must find, ``None`` where the framework chooses. ``work`` says what makes it fast or slow, for the account
+    that is given of it (:mod:`perf.harness.why`); ``None`` where nothing is known of that.
     """
 
     key: str
@@ -42,6 +58,7 @@ class CaseSpec:
     expects_kernel: str | None
     payload: Mapping[str, Any]
     skip: str | None = None
+    work: Work | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def test_the_built_in_ones_are_sound() -> None:
     assert len(cases) == len(keys)
     assert [each.id for each in found if each.skip] == []
     for each in found:
-        assert asserted_sizes(each)
+        assert asserted_sizes(each)  # of an observed pair all, and nothing is asserted there
         assert set(each.first.cases.values()) | set(each.second.cases.values()) <= keys
         assert each.first.label != each.second.label
         assert len(each.reason) <= 150

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from perf.harness.crossover import BAND, MARGIN
 from perf.harness.expectation_message import crossing
-from perf.harness.expectation_records import ExpectationResult, Kind, State
+from perf.harness.expectation_records import ExpectationResult, State
 from perf.harness.expectation_store import Kept, judged
 from perf.harness.numbers import ratio
 from perf.harness.paired_evidence import Metric
@@ -62,7 +62,7 @@ def _found(result: ExpectationResult) -> str:
     ends = result.curve[:: max(len(result.curve) - 1, 1)]
     axis = result.expectation.axis
     lines = [ratio(point.change) + (f" at {axis} {point.size}" if len(ends) > 1 else "") for point in ends]
-    if result.expectation.kind is Kind.CROSSOVER:
+    if result.expectation.may_cross:
         lines.append(crossing(result.crossing, str(axis)))
     return "\n".join(lines)
 

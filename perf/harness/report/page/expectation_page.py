@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perf.harness.expectation_message import found
-from perf.harness.expectation_records import ExpectationResult, Kind
+from perf.harness.expectation_records import ExpectationResult
 from perf.harness.expectation_records import State as Found
 from perf.harness.numbers import seconds
 from perf.harness.report.page.case_data import State, Tone
@@ -18,6 +18,7 @@ _STATES = {
     Found.UNFINISHED: ("○", Tone.OPEN),
     Found.IN_BAND: ("~", Tone.CALM),
     Found.HOLDS: ("✓", Tone.GOOD),
+    Found.OBSERVED: ("·", Tone.CALM),
     Found.SKIPPED: ("–", Tone.CALM),
 }
 
@@ -47,7 +48,7 @@ def cost_sections(results: Iterable[ExpectationResult]) -> tuple[Section, ...]:
 def _view(result: ExpectationResult) -> ExpectationView:
     expectation, crossing = result.expectation, result.crossing
     sign, tone = _STATES[result.state]
-    looked_for = expectation.kind is Kind.CROSSOVER and crossing is not None
+    looked_for = expectation.may_cross and crossing is not None
     return ExpectationView(
         id=expectation.id,
         claim=f"{expectation.promise}, {expectation.path} {expectation.workload}",
