@@ -58,6 +58,7 @@ RULES = (
             "rebuild",
             "crossover",
             "expectation_store",
+            "why",
         )
         for high in ("report", "plugin", "session", "preparation", "options")
     ),

@@ -100,6 +100,9 @@ def test_expectations_are_reported_as_they_were_judged(project: Project) -> None
     result = project.run("--perf-processes", "4", "--perf-report", "report", "--benchmark-save", "run")
     assert result.ret == 0, said(result)
     found = data(project)
+    (why,) = [section for section in found["sections"] if section["id"] == "why"]
+    (used,) = [table for table in why["tables"] if table["headers"][1:2] == ["batch 1"]]
+    assert [row[1].split("; ")[0] for row in used["rows"] if row[0] == "forward translation"] == ["xla on cpu"]
     words = [one["state"]["word"] for one in found["expectations"]]
     assert {state: words.count(state) for state in words} == states(result)
     assert all(one["points"] for one in found["expectations"] if one["state"]["word"] == "holds")
@@ -107,8 +110,10 @@ def test_expectations_are_reported_as_they_were_judged(project: Project) -> None
     assert any(section["id"] == "costs" for section in found["sections"])
     done = report(project)
     assert done.returncode == 0, done.stderr
-    again = {one["id"]: one["found"] for one in data(project)["expectations"]}
-    assert again == {one["id"]: one["found"] for one in found["expectations"] if one["state"]["word"] == "holds"}
+    stored = data(project)
+    again = {one["id"]: one["found"] for one in stored["expectations"]}
+    assert again == {one["id"]: one["found"] for one in found["expectations"] if one["state"]["word"] != "skipped"}
+    assert [section for section in stored["sections"] if section["id"] == "why"] == [why]
 
 
 def test_a_report_without_a_place_is_refused_before_measuring(project: Project) -> None:

@@ -30,12 +30,12 @@ def costs(expectation: Expectation, observations: Mapping[int, Sequence[Observat
     whole = [found for found in by_process.values() if len(found) == len(sizes)]
     if len(whole) < 2:
         return None
-    first = [_line(sizes, [one.first for one in found]) for found in whole]
-    second = [_line(sizes, [one.second for one in found]) for found in whole]
-    return _cost(first), _cost(second)
+    first = [line(sizes, [one.first for one in found]) for found in whole]
+    second = [line(sizes, [one.second for one in found]) for found in whole]
+    return cost_of(first), cost_of(second)
 
 
-def _line(batches: Sequence[int], seconds: Sequence[float]) -> tuple[float, float]:
+def line(batches: Sequence[int], seconds: Sequence[float]) -> tuple[float, float]:
     """Fixed and per sample, by least squares of the relative errors: times vary by percents, not by microseconds."""
     weights = [1 / value**2 for value in seconds]
     total = math.fsum(weights)
@@ -48,11 +48,13 @@ def _line(batches: Sequence[int], seconds: Sequence[float]) -> tuple[float, floa
     return time - slope * batch, slope
 
 
-def _cost(lines: Sequence[tuple[float, float]]) -> Cost:
-    fixed, per_sample = (_estimate(values) for values in zip(*lines, strict=True))
+def cost_of(lines: Sequence[tuple[float, float]]) -> Cost:
+    """Of at least two processes' own lines."""
+    fixed, per_sample = (estimate(values) for values in zip(*lines, strict=True))
     return Cost(fixed, per_sample)
 
 
-def _estimate(values: Sequence[float]) -> Estimate:
+def estimate(values: Sequence[float]) -> Estimate:
+    """Mean of at least two values, which may be below 0, with its 95 % t interval."""
     mean, half = mean_and_half_width(values, 0.95)
     return Estimate(statistics.fmean(values), mean - half, mean + half)

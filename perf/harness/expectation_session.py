@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from perf.harness.crossover import judge
 from perf.harness.expectation_measure import measure_expectations
-from perf.harness.expectation_records import Expectation, ExpectationResult, State
+from perf.harness.expectation_records import Expectation, ExpectationResult, Observed, State
 from perf.harness.expectation_store import encode_all
 from perf.harness.green import named
 from perf.harness.journal import Journal
@@ -32,10 +32,11 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """``results`` by id, and the ``stored`` form of what was measured."""
+    """``results`` by id, the ``stored`` form of what was measured, and what was ``observed``, by id."""
 
     results: Mapping[str, ExpectationResult]
     stored: list[dict[str, Any]]
+    observed: Mapping[str, Observed] = field(default_factory=dict)
 
 
 def check_expectations(
@@ -53,7 +54,7 @@ def check_expectations(
     left = None if settings.budget is None else max(settings.budget - seconds_spent, 0.0)
     settings = replace(settings, processes=prepared.options.expectation_processes, budget=left)
     observed = measure_expectations(expectations, prepared.suite.contenders, settings, progress, journal)
-    return Checked(judge(expectations, observed), encode_all(expectations, observed))
+    return Checked(judge(expectations, observed), encode_all(expectations, observed), observed)
 
 
 def expectations_not_green(results: Mapping[str, ExpectationResult], *, fail_inconclusive: bool) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +16,8 @@ from perf.harness.records import CaseResult, CaseSpec, Environment, Failure, Sam
 from perf.harness.replies import CaseError
 from perf.harness.starting import start_again
 from perf.harness.watch import Watch
+from perf.harness.why.peak import ask_peak
+from perf.harness.why.records import Peak
 from perf.harness.workers import Worker
 
 #: After so many workers lost one after another on a device, the rest of its cases is given up: each loss costs a
@@ -71,6 +74,7 @@ class Measured:
     unfinished: tuple[str, ...]
     seed: int
     seconds: float
+    peaks: tuple[Peak, ...] = ()  # of each process that was asked once its cases were done
 
 
 def measure(
@@ -110,6 +114,7 @@ class _Stage:
     lost_in_a_row: dict[str, int] = field(default_factory=dict)
     seen: dict[str, float] = field(default_factory=dict)
     left: list[tuple[int, str, str]] = field(default_factory=list)  # process, device, case key: still to be done
+    peaks: list[Peak] = field(default_factory=list)
 
     def run(self) -> Measured:
         begin = self.clock()
@@ -128,6 +133,7 @@ class _Stage:
             unfinished=tuple(dict.fromkeys(key for _, _, key in self.left)),
             seed=self.settings.seed,
             seconds=self.clock() - begin,
+            peaks=tuple(self.peaks),
         )
 
     def _block(self, block: schedule.Block, total: int, begin: float) -> None:
@@ -152,6 +158,11 @@ class _Stage:
                     if worker is None:
                         return
                     self._case(worker, spec, block.process, fresh=True)
+            if worker is not None and worker.alive:
+                # Last, so that what it allocates and wakes is in no case's first call or memory. Without an answer
+                # there is less to say of why, and no case is the worse for it.
+                with contextlib.suppress(CaseError):
+                    self.peaks.append(ask_peak(worker.request, block.process, block.device))
         finally:
             if worker is not None:
                 worker.close()

@@ -9,7 +9,7 @@ from perf.harness.stats import Estimate
 
 _TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _ENERGY_UNITS = ((1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"), (1e-9, "nJ"))
-_COUNT_UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_COUNT_UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _MIB = 2**20
 
 
@@ -37,6 +37,13 @@ def ratio(change: Change) -> str:
     """A ratio with its interval: ``1.97 (1.62–2.40)``."""
     digits = decimals(change.high - change.low, change.ratio)
     return f"{change.ratio:.{digits}f} ({change.low:.{digits}f}–{change.high:.{digits}f})"
+
+
+def percent(estimate: Estimate) -> str:
+    """A part of a whole, with its interval: ``12 % 11–13``; tenths and less only where there is little more."""
+    value, width = 100 * estimate.value, 100 * ((estimate.high or 0.0) - (estimate.low or 0.0))
+    most = 0 if value >= 10 else 1 if value >= 1 else max(decimals(0.0, value) - 1, 0)
+    return _interval(estimate, 0.01, "%", min(decimals(width, value), most))
 
 
 def decimals(width: float, value: float) -> int:

@@ -14,6 +14,7 @@ from perf.harness.report.page.paired_page import from_paired
 from perf.harness.report.page.selection_page import compared_kernels, stored_kernels
 from perf.harness.report.page.session_page import from_session
 from perf.harness.report.page.trend import trend
+from perf.harness.report.page.why_page import why_sections
 from perf.harness.session import Session
 from perf.harness.stored_session import StoredSession
 
@@ -61,6 +62,7 @@ def page_of(session: Session, *, failed: bool) -> PageData:
         reasons_not_green=reasons,
         failed=failed,
         sections=(
+            *why_sections(session.account),
             *energy_sections(session.results, session.prepared.energy_absent),
             *stored_kernels(session.selection),
         ),

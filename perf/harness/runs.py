@@ -27,6 +27,7 @@ from perf.harness.records import CaseResult, Environment, Machine, Run
 from perf.harness.selection import decode_selection, encode_selection
 from perf.harness.selection_records import Selection
 from perf.harness.suite import PROFILES
+from perf.harness.why import store as why_store
 
 #: Name of our part, at the top of the file and in each benchmark's ``extra_info``.
 BLOCK = "lstm_perf"
@@ -95,11 +96,10 @@ def read_run(path: Path) -> Run:
         )
     top = file[BLOCK]
     has_selection = check_schema(top) >= WITH_SELECTION
-    has_expectations = top.has(expectation_store.BLOCK)
-    top.closed(
-        *_TOP, *(["selection"] if has_selection else []), *([expectation_store.BLOCK] if has_expectations else [])
-    )
-    expectation_store.decode_all(top)  # refused here, although it is used elsewhere
+    optional = [block for block in (expectation_store.BLOCK, why_store.BLOCK) if top.has(block)]
+    top.closed(*_TOP, *(["selection"] if has_selection else []), *optional)
+    expectation_store.decode_all(top)  # refused here, although they are used elsewhere
+    why_store.decode(top)
     entries = [_benchmark_entry(benchmark) for benchmark in file["benchmarks"].elements()]
     entries += [entry for _, entry in top["failed"].items()]
     environments = {device: decode_environment(entry) for device, entry in top["environments"].items()}

@@ -13,7 +13,10 @@ from perf.harness.records import Baseline, Machine
 from perf.harness.report.page import write
 from perf.harness.report.page.history_page import from_run
 from perf.harness.report.page.trend import trend
+from perf.harness.report.page.why_page import why_sections
 from perf.harness.runs import BLOCK, SAVE, read_run, run_files
+from perf.harness.why import store as why_store
+from perf.harness.why.account import account
 
 
 def report(folder: Path, files: Sequence[Path], baselines_folder: Path) -> str:
@@ -31,8 +34,11 @@ def report(folder: Path, files: Sequence[Path], baselines_folder: Path) -> str:
         if file.parent != newest.parent and (other := baselines.differing(run.machine, read_run(file).machine)):
             raise Refusal(f"Runs {newest} and {file} come from different hardware, and have no history: {other}.")
     baseline, problem = _baseline(baselines_folder, run.machine)
-    expected = expectation_store.judged(expectation_store.of_run(newest, BLOCK)).values()
-    page = from_run(run, trend(found.values(), baseline), (*warnings, *problem), tuple(expected))
+    kept = expectation_store.of_run(newest, BLOCK)
+    expected = expectation_store.judged(kept)
+    observed = {id: one.observed for id, one in kept.items()}
+    why = why_sections(account(why_store.of_run(newest, BLOCK), run.cases, expected, observed))
+    page = from_run(run, trend(found.values(), baseline), (*warnings, *problem), tuple(expected.values()), why)
     try:
         index = write.write(folder, page)
     except OSError as error:

@@ -24,6 +24,9 @@ from perf.harness.session import Session, Statement
 from perf.harness.stored_selection import StoredSelection
 from perf.harness.suite import PROFILES
 from perf.harness.verdict import Margins
+from perf.harness.why import store as why_store
+from perf.harness.why.account import account
+from perf.harness.why.records import Account, Evidence, Subject
 
 
 class StoredSession(Session):
@@ -50,6 +53,23 @@ class StoredSession(Session):
         return self.checked.results
 
     @property
+    def evidence(self) -> Evidence:
+        """What is known of the measured cases and contenders besides their times."""
+        used = {key for each in self.expectations for one in (each.first, each.second) for key in one.cases.values()}
+        contenders = [spec for key, spec in self.prepared.suite.contenders.items() if key in used]
+        specs = [*(result.spec for result in self.results.values()), *contenders]
+        return Evidence(
+            subjects={spec.key: subject for spec in specs if (subject := Subject.of(spec))},
+            peaks=self.measured.peaks if self.measured else (),
+            startup_seconds=self.measured.startup_seconds if self.measured else {},
+        )
+
+    @property
+    def account(self) -> Account:
+        """Why what was measured takes as long as it does, and what to use."""
+        return account(self.evidence, self.results, self.expected, self.checked.observed)
+
+    @property
     def judgements(self) -> Mapping[str, Judgement]:
         """Verdicts by case, none without a comparison."""
         return self.comparison.judgements if self.comparison else {}
@@ -69,6 +89,7 @@ class StoredSession(Session):
             spent = self.measured.seconds + (self.decision.seconds if self.decision else 0.0)
             self.checked = check_expectations(self.expectations, self.prepared, settings, spent, progress, journal)
             self.blocks.top[BLOCK] = self.checked.stored
+        self.blocks.top[why_store.BLOCK] = why_store.encode(self.evidence)
 
     def needs_journal(self, saved: Path | None) -> bool:
         """Whether the journal holds what no other file does."""

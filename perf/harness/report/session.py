@@ -14,6 +14,7 @@ from perf.harness.report import paired, results, selection
 from perf.harness.report.conditions import conditions_lines
 from perf.harness.report.energy import energy_lines
 from perf.harness.report.expectations import expectations_table, explanation, then_and_now
+from perf.harness.report.why import why_section
 from perf.harness.stored_session import StoredSession
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def summary_lines(reporter: pytest.TerminalReporter, session: Session, *, saved:
             parts.append("The table of kernels alone is no run and was not saved: a run holds at least one case.")
         parts += [expectations_table(session.expected), explanation(session.expected)]
         parts.append(then_and_now(session.prepared.kept, session.expected))
+        parts.append(why_section(session.account))
     parts += [f"raw rounds of both sides: {_shown(path)}" for path in session.files]
     parts += [f"warning: {warning}" for warning in session.warnings]
     if session.report is not None:

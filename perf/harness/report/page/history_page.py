@@ -10,7 +10,7 @@ from perf.harness.numbers import counted
 from perf.harness.records import Run
 from perf.harness.report.page import versions
 from perf.harness.report.page.case_data import CaseView, Tone
-from perf.harness.report.page.data import Head, PageData, Status, Trend
+from perf.harness.report.page.data import Head, PageData, Section, Status, Trend
 from perf.harness.report.page.expectation_page import cost_sections, expectation_views
 from perf.harness.report.page.selection_page import kernels
 from perf.harness.report.page.sides import case_view, side
@@ -19,10 +19,14 @@ from perf.harness.report.short_names import short_names
 
 
 def from_run(
-    run: Run, trend: Trend | None, warnings: Sequence[str] = (), expected: Sequence[ExpectationResult] = ()
+    run: Run,
+    trend: Trend | None,
+    warnings: Sequence[str] = (),
+    expected: Sequence[ExpectationResult] = (),
+    why: Sequence[Section] = (),
 ) -> PageData:
-    """``run`` is the newest of those in ``trend``, ``expected`` what it found of expectations; ``warnings`` are about
-    runs that could not be read."""
+    """``run`` is the newest of those in ``trend``, ``expected`` what it found of expectations, and ``why`` what is said
+    of its times; ``warnings`` are about runs that could not be read."""
     names = short_names(list(run.cases.values()))
     cases = tuple(_case(run, key, names[key]) for key in run.cases)
     red = any(case.state.tone is Tone.RED for case in cases) or any(result.state.is_red for result in expected)
@@ -36,7 +40,7 @@ def from_run(
         visible=None,
         cases=cases,
         expectations=expectation_views(expected),
-        sections=(*cost_sections(expected), *([] if run.selection is None else [kernels(run.selection)])),
+        sections=(*cost_sections(expected), *why, *([] if run.selection is None else [kernels(run.selection)])),
         trend=trend,
     )
 
