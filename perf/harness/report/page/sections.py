@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perf.harness.fastest import fastest
 from perf.harness.numbers import mebibytes, ratio, seconds
 from perf.harness.paired_evidence import Metric
 from perf.harness.report.page.case_data import CaseView, MetricView, SideView
@@ -27,14 +26,11 @@ def which_table(cases: Sequence[CaseView]) -> Table | None:
     columns = list(dict.fromkeys(way for ways in works.values() for way in ways))
     rows = []
     for work, ways in works.items():
-        best = fastest(ways)
-        verdict = best[0] if len(best) == 1 else f"not told apart: {', '.join(best)}"
-        rows.append((*work, *(seconds(ways[way]) if way in ways else "" for way in columns), verdict))
+        rows.append((*work, *(seconds(ways[way]) if way in ways else "" for way in columns)))
     return Table(
-        ("path", "work", "precision", *columns, "fastest here"),
+        ("path", "work", "precision", *columns),
         tuple(rows),
-        "Time per step with the 95 % interval over processes. The fastest is told apart where its interval ends before "
-        "every other begins.",
+        "Time per step with the 95 % interval over processes. Which to use is said where they were measured together.",
     )
 
 
