@@ -4,8 +4,8 @@ Numbers of different days cannot tell a slower framework from a slower machine. 
 side by side with the environment that their baseline was measured in, on this machine and now:
 
 - slower side by side: **regressed**, by the framework;
-- not slower side by side, and beyond Holm's procedure on the stored numbers: **drifted**, by the machine (or by what
-  both sides share: the driver, the system, this checkout);
+- not slower side by side, or less than half as much with all of its interval, and beyond Holm's procedure on the stored
+  numbers: **drifted**, by the machine (or by what both sides share: the driver, the system, this checkout);
 - not slower side by side, and within what chance does among so many cases: **unchanged**;
 - undecided side by side, or no room or time to do it: inconclusive;
 - where the environment cannot be had, the stored numbers alone decide, as they are (:mod:`perf.harness.verdict`).
@@ -13,6 +13,7 @@ side by side with the environment that their baseline was measured in, on this m
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -51,7 +52,8 @@ def decided(stored: Judgement, paired: Judgement, *, baseline: str, machine: str
     by_numbers = f"The stored numbers had suspected it: {_times(stored.change)} the time of {baseline}."
     if paired.verdict.is_red:
         return replace(stored, verdict=paired.verdict, reason=f"{paired.reason} {by_numbers}", side_by_side=change)
-    if paired.verdict not in (Verdict.UNCHANGED, Verdict.IMPROVED):
+    innocent = paired.verdict in (Verdict.UNCHANGED, Verdict.IMPROVED)
+    if not innocent and not (stored.verdict is Verdict.REGRESSED and _explains_little(stored.change, change)):
         why = paired.reason.removeprefix(f"{stored.key}: ")
         reason = f"{stored.key}: suspected by the stored numbers, {_times(stored.change)} the baseline's time, and not "
         reason += f"decided side by side with the baseline's environment: {why}"
@@ -61,11 +63,14 @@ def decided(stored: Judgement, paired: Judgement, *, baseline: str, machine: str
     differs = (
         f"The host differs from then: {machine}." if machine else "Nothing recorded of the host differs from then."
     )
+    blamed = "So it is not the packages or variables"
+    if not innocent:
+        blamed = "So the packages and variables explain less than half of it"
     reason = (
         f"{stored.key}: drifted: {_times(stored.change)} the time of the stored baseline, but {_times(change)} that of "
-        "the baseline's environment measured next to it, now. So it is not the packages or variables: it is the "
-        f"machine, or what both sides share (driver, system, this checkout, code of your own). {differs} Look for "
-        "other processes, clocks and temperature; if it is here to stay, promote new runs."
+        f"the baseline's environment measured next to it, now. {blamed}: it is the machine, or what both sides share "
+        f"(driver, system, this checkout, code of your own). {differs} Look for other processes, clocks and "
+        "temperature; if it is here to stay, promote new runs."
     )
     return replace(stored, verdict=Verdict.DRIFTED, reason=reason, side_by_side=change)
 
@@ -83,6 +88,13 @@ def by_numbers_alone(stored: Judgement, why: str) -> Judgement:
     """The verdict on a suspect whose baseline's environment cannot be had; ``why`` is a clause."""
     note = f"Not measured side by side, so the stored numbers alone decide: {why}."
     return replace(stored, reason=f"{stored.reason} {note}")
+
+
+def _explains_little(stored: Change | None, side_by_side: Change | None) -> bool:
+    """Whether what is left of a change side by side is, with its interval, less than half of it (in logarithms)."""
+    if stored is None or side_by_side is None:
+        return False
+    return 2 * math.log(side_by_side.high) < math.log(stored.ratio)
 
 
 def _times(change: Change | None) -> str:

@@ -54,9 +54,19 @@ def test_what_is_no_slower_side_by_side_is_the_machine_or_chance(verdict: Verdic
     assert (chance.verdict, chance.reason, chance.side_by_side) == (Verdict.UNCHANGED, "", SAME)
 
 
+def test_what_side_by_side_explains_less_than_half_of_is_a_drift_too() -> None:
+    little, much = Change(1.02, 0.99, 1.3, 0.9), Change(1.02, 0.9, 1.5, 0.9)  # half of twice is 1.41
+    drifted = suspects.decided(stored(), paired(Verdict.INCONCLUSIVE, little), baseline="base", machine="")
+    assert drifted.verdict is Verdict.DRIFTED
+    assert "explain less than half of it" in drifted.reason
+    for before, after in ((stored(), much), (stored(Verdict.INCONCLUSIVE), little)):
+        judgement = suspects.decided(before, paired(Verdict.INCONCLUSIVE, after), baseline="base", machine="")
+        assert judgement.verdict is Verdict.INCONCLUSIVE
+
+
 @pytest.mark.parametrize("verdict", [Verdict.INCONCLUSIVE, Verdict.UNSTEADY])
 def test_what_is_undecided_side_by_side_is_inconclusive_however_sure_the_numbers_were(verdict: Verdict) -> None:
-    judgement = suspects.decided(stored(), paired(verdict), baseline="base", machine="")
+    judgement = suspects.decided(stored(), paired(verdict, TWICE), baseline="base", machine="")
     assert judgement.verdict is Verdict.INCONCLUSIVE
     assert "paired reason" in judgement.reason
 

@@ -60,13 +60,15 @@ def summary_lines(reporter: pytest.TerminalReporter, session: Session, *, saved:
         parts.append(paired.report(session.outcome))
         parts.append(conditions_lines(session.outcome.results))
     elif isinstance(session, StoredSession):
-        parts += selection.stored_lines(session.selection, saved.stem if saved else None)
+        kernels = selection.stored_lines(session.selection, saved.stem if saved else None)
+        parts += kernels if session.comparison is not None else []  # what changed comes first
         parts += _measured(session, saved) if session.results else []
         if session.prepared.options.saves and session.selection.found is not None and not session.results:
             parts.append("The table of kernels alone is no run and was not saved: a run holds at least one case.")
         parts += [expectations_table(session.expected), explanation(session.expected)]
         parts.append(then_and_now(session.prepared.kept, session.expected))
         parts.append(why_section(session.account))
+        parts += kernels if session.comparison is None else []  # the whole table, as long as it is
     parts += [f"raw rounds of both sides: {_shown(path)}" for path in session.files]
     parts += [f"warning: {warning}" for warning in session.warnings]
     if session.report is not None:
