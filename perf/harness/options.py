@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from perf.harness.argument_types import duration, positive, positive_integer
 from perf.harness.errors import Refusal
 from perf.harness.suite import PROFILES
 
@@ -109,14 +110,14 @@ def add_options(parser: pytest.Parser) -> None:
     add("--perf-require", choices=("cpu", "gpu"), metavar="DEVICE", help="refuse to measure where it is not there")
     add(
         "--perf-processes",
-        type=_positive_integer,
+        type=positive_integer,
         metavar="K",
         help=f"independent processes, each measuring every case (default: {PROCESSES}; {PAIRS} for expectations; "
         f"{PAIRS} pairs)",
     )
     add(
         "--perf-margin",
-        type=_positive,
+        type=positive,
         default=5.0,
         metavar="PERCENT",
         help="smallest change that matters; by case in perf/margins.toml (default: %(default)s)",
@@ -155,14 +156,14 @@ def add_options(parser: pytest.Parser) -> None:
     )
     add(
         "--perf-timeout",
-        type=_positive,
+        type=positive,
         default=120.0,
         metavar="SECONDS",
         help="time limit of one request to a worker: opening a case, or a block of rounds (default: %(default)s)",
     )
     add(
         "--perf-budget",
-        type=_duration,
+        type=duration,
         metavar="TIME",
         help="stop measuring after this long, such as 90s, 20m or 2h; what was not measured is named, and not green",
     )
@@ -178,28 +179,3 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="N",
         help="seed of the order in which the processes measure the cases (default: drawn; it is printed and stored)",
     )
-
-
-def _positive_integer(text: str) -> int:
-    # argparse turns a ValueError into its own usage message, naming the option and the text.
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
-
-
-def _positive(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise ValueError(text)
-    return value
-
-
-def _duration(text: str) -> float:
-    unit = {"s": 1, "m": 60, "h": 3600}
-    return _positive(text[:-1]) * unit[text[-1]] if text[-1:] in unit else _positive(text)
-
-
-_duration.__name__ = "time such as 90s, 20m or 2h"
-_positive_integer.__name__ = "whole number above 0"
-_positive.__name__ = "number above 0"

@@ -18,6 +18,7 @@ from docs.benchmarks.gate_quality.ledger import Against
 from docs.benchmarks.gate_quality.live import Plan
 from docs.benchmarks.gate_quality.markdown import put_into
 from perf.harness import machine as machines
+from perf.harness.argument_types import duration, positive, positive_integer
 from perf.harness.errors import Refusal
 from perf.harness.measure import Settings
 from perf.harness.replies import CaseError
@@ -54,11 +55,11 @@ def _parser() -> _Parser:
     command.set_defaults(run=_live)
     add = command.add_argument
     add("--inject", type=_factor, default=1.0, metavar="FACTOR", help="slow the candidate; 1.00 (default): A/A")
-    add("--margin", type=_positive, default=5.0, metavar="PERCENT", help="default: %(default)g")
+    add("--margin", type=positive, default=5.0, metavar="PERCENT", help="default: %(default)g")
     add("--cases", action="append", metavar="KEY|PRESET", help=f"default: mixed; presets: {', '.join(cases.PRESETS)}")
-    add("--pairs", type=_count, default=6, metavar="K", help="of the screen, default: %(default)s")
-    add("--sessions", type=_count, default=1, metavar="N", help="default: %(default)s")
-    add("--budget", type=_duration, metavar="TIME", help="start no session that would end later: 90s, 20m or 2h")
+    add("--pairs", type=positive_integer, default=6, metavar="K", help="of the screen, default: %(default)s")
+    add("--sessions", type=positive_integer, default=1, metavar="N", help="default: %(default)s")
+    add("--budget", type=duration, metavar="TIME", help="start no session that would end later: 90s, 20m or 2h")
     add("--rebuilt", dest="against", action="store_const", const=Against.REBUILT, default=Against.SAME,
         help="the baseline runs in an environment rebuilt from the candidate's description")  # fmt: skip
     add("--seed", type=int, metavar="N", help="of the first session's orders, later ones count on; default: drawn")
@@ -71,12 +72,12 @@ def _parser() -> _Parser:
     add("--data", type=Path, metavar="FOLDER", help=data)
     add(
         "--sampled-at",
-        type=_positive,
+        type=positive,
         metavar="PERCENT",
         help="only sessions at this margin: it decides how many rounds",
     )
-    add("--sessions", type=_count, default=500, metavar="N", help="to be drawn, default: %(default)s")
-    add("--pairs", type=_count, default=6, metavar="K", help="of the screen, default: %(default)s")
+    add("--sessions", type=positive_integer, default=500, metavar="N", help="to be drawn, default: %(default)s")
+    add("--pairs", type=positive_integer, default=6, metavar="K", help="of the screen, default: %(default)s")
     add("--seed", type=int, default=1, metavar="N", help="default: %(default)s")
     add("--into", type=Path, metavar="FILE", help="a document whose table is replaced")
 
@@ -142,36 +143,14 @@ def _folder(machine: str) -> Path:
     return ROOT / ".benchmarks" / machine / "gate-quality"
 
 
-def _positive(text: str) -> float:
-    value = float(text)  # argparse turns a ValueError into its usage message, naming the option and the text
-    if not 0 < value < float("inf"):
-        raise ValueError(text)
-    return value
-
-
 def _factor(text: str) -> float:
-    value = _positive(text)
+    value = positive(text)
     if value < 1:
         raise ValueError(text)
     return value
 
 
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
-
-
-def _duration(text: str) -> float:
-    unit = {"s": 1, "m": 60, "h": 3600}
-    return _positive(text[:-1]) * unit[text[-1]] if text[-1:] in unit else _positive(text)
-
-
-_positive.__name__ = "number above 0"
 _factor.__name__ = "factor of 1 or more"
-_count.__name__ = "whole number above 0"
-_duration.__name__ = "time such as 90s, 20m or 2h"
 
 if __name__ == "__main__":
     sys.exit(main())
