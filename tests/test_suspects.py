@@ -44,13 +44,17 @@ def test_a_slower_framework_on_a_slower_machine_is_red_and_the_rest_drifts(proje
     assert "1 regressed, 2 drifted" in text
 
 
-def test_a_suspicion_by_chance_ends_unchanged(project: Project) -> None:
+def test_numbers_that_are_off_by_a_little_are_no_regression_either(project: Project) -> None:
     project.with_baseline()
     edit(project.baseline, lambda data: _scale(data, ALPHA, 0.93))
     result = project.run("--benchmark-compare")
     text = said(result)
     assert "side by side" in text
     assert "regressed" not in text
+    assert "1 suspect of the stored numbers, 1 measured side by side" in text
+    assert json.loads(next(project.path.glob(".benchmarks/*/paired/*.json")).read_text())["verdicts"] == {
+        ALPHA: "unchanged"
+    }
 
 
 def _scale(data: Any, key: str, factor: float) -> None:
