@@ -20,9 +20,6 @@ SCHEMA = 3
 WITH_SELECTION = 2
 WITH_CONDITIONS = 3
 
-#: The stopwatch and the scheduler support no more, and digits are most of a file.
-_SIGNIFICANT_DIGITS = 7
-
 
 def check_schema(block: Entry) -> int:
     """The form of a block; refused where this version cannot read it."""
@@ -141,11 +138,11 @@ def encode_sample(sample: Sample) -> dict[str, Any]:
         "process": sample.process,
         "calls_per_round": sample.calls_per_round,
         "steps_per_call": sample.steps_per_call,
-        "seconds_per_round": [_short(seconds) for seconds in sample.seconds_per_round],
-        "seconds_per_call": [_short(seconds) for seconds in sample.seconds_per_call],
+        "seconds_per_round": list(sample.seconds_per_round),
+        "seconds_per_call": list(sample.seconds_per_call),
         "rounds_discarded": sample.rounds_discarded,
         "steady": sample.steady,
-        "first_call_seconds": _short(sample.first_call_seconds),
+        "first_call_seconds": sample.first_call_seconds,
         "bytes_peak": sample.bytes_peak,
         "timed_traces": sample.timed_traces,
         "device_bytes_peak": sample.device_bytes_peak,
@@ -199,7 +196,3 @@ def decode_sample(entry: Entry, schema: int = SCHEMA) -> Sample:
         device_bytes_peak=None if on_device is None or on_device.value is None else on_device.integer(),
         conditions=None if conditions is None or conditions.value is None else decode_conditions(conditions),
     )
-
-
-def _short(seconds: float) -> float:
-    return float(f"{seconds:.{_SIGNIFICANT_DIGITS}g}")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
+from perf.harness.digits import kept
+
 _Number = TypeVar("_Number", int, float)
 
 
@@ -74,7 +76,7 @@ def _added(parts: list[Conditions], counter: Counter) -> Energy | None:
         return None
     return Energy(
         counter,
-        sum(one.joules for one in found),
-        sum(one.seconds for one in found),
+        kept(sum(one.joules for one in found)),
+        kept(sum(one.seconds for one in found)),
         sum(one.rounds for one in found),
     )

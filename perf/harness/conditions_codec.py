@@ -7,15 +7,13 @@ from typing import Any
 from perf.harness.conditions import Conditions, Counter, Energy
 from perf.harness.entry import Entry
 
-_SIGNIFICANT_DIGITS = 7
-
 
 def encode_conditions(conditions: Conditions) -> dict[str, Any]:
     return {
         "blocks_void": list(conditions.blocks_void),
         "notes": list(conditions.notes),
         "energy": {
-            str(one.counter): {"joules": _short(one.joules), "seconds": _short(one.seconds), "rounds": one.rounds}
+            str(one.counter): {"joules": one.joules, "seconds": one.seconds, "rounds": one.rounds}
             for one in conditions.energy
         },
         "sm_clock_mhz_lowest": conditions.sm_clock_mhz_lowest,
@@ -54,7 +52,3 @@ def _decode_energy(name: str, entry: Entry) -> Energy:
 
 def _optional(entry: Entry) -> int | None:
     return None if entry.value is None else entry.integer()
-
-
-def _short(number: float) -> float:
-    return float(f"{number:.{_SIGNIFICANT_DIGITS}g}")

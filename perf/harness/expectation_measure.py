@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from perf.harness import expectation_plan, expectation_sampling, schedule
+from perf.harness.digits import kept
 from perf.harness.expectation_plan import Entrant, Group, Lane
 from perf.harness.expectation_records import Expectation, Observation, Observed
 from perf.harness.expectation_sampling import EntrantLost, Once
@@ -213,7 +214,7 @@ def _observation(
         per_step = [[s / sample.steps_per_round for s in sample.seconds_per_round] for sample in (first, second)]
         ratio = statistics.median(math.log(a / b) for a, b in zip(*per_step, strict=True))
         steady = first.steady and second.steady
-        return Observation(process, ratio, first.seconds_per_step, second.seconds_per_step, steady)
+        return _kept(process, ratio, first.seconds_per_step, second.seconds_per_step, steady)
     if not isinstance(first, Once) or not isinstance(second, Once):
         return None
     if metric is Metric.FIRST_CALL:
@@ -222,4 +223,8 @@ def _observation(
         return None
     else:
         a, b = float(max(first.bytes_peak, _PAGE)), float(max(second.bytes_peak, _PAGE))
-    return Observation(process, math.log(a / b), a, b)
+    return _kept(process, math.log(a / b), a, b)
+
+
+def _kept(process: int, log_ratio: float, first: float, second: float, steady: bool = True) -> Observation:
+    return Observation(process, kept(log_ratio), kept(first), kept(second), steady)

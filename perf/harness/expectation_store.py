@@ -28,7 +28,6 @@ from perf.harness.paired_evidence import Metric
 
 #: Name of the block: in a run a list, in a baseline an object by id.
 BLOCK = "expectations"
-_SIGNIFICANT_DIGITS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +123,9 @@ def _encode(expectation: Expectation, observed: Observed) -> dict[str, Any]:
             {
                 "size": size,
                 "processes": [one.process for one in found],
-                "log_ratios": [_short(one.log_ratio) for one in found],
-                "first": [_short(one.first) for one in found],
-                "second": [_short(one.second) for one in found],
+                "log_ratios": [one.log_ratio for one in found],
+                "first": [one.first for one in found],
+                "second": [one.second for one in found],
                 "unsteady": [one.process for one in found if not one.steady],
             }
             for size, found in observed.observations.items()
@@ -192,7 +191,3 @@ def _decode_contender(entry: Entry, sizes: Sequence[int]) -> Contender:
         entry["cases"].refuse(f"a case for each of {len(sizes)} sizes")
     variables = {name: None if value.value is None else value.text() for name, value in entry["variables"].items()}
     return Contender(entry["label"].text(), entry["device"].text(), dict(zip(sizes, cases, strict=True)), variables)
-
-
-def _short(number: float) -> float:
-    return float(f"{number:.{_SIGNIFICANT_DIGITS}g}")

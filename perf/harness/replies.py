@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from perf.harness.conditions import Conditions
+from perf.harness.digits import kept
 from perf.harness.records import CaseSpec, Facts, Failure
 
 
@@ -145,7 +146,7 @@ def _is_number(value: object) -> bool:
 def _positive(op: str, name: str, value: object) -> float:
     if not _is_number(value) or value <= 0:  # type: ignore[operator]
         raise _nonsense(op, name, value, "a finite number above 0")
-    return float(value)  # type: ignore[arg-type]
+    return kept(float(value))  # type: ignore[arg-type]
 
 
 def _times(name: str, values: object, count: int) -> tuple[float, ...]:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from perf.harness import powercap, validity
 from perf.harness.conditions import Conditions, Counter, Energy
+from perf.harness.digits import kept
 from perf.harness.gpu_reading import GpuLost, GpuReader, Reading
 from perf.harness.powercap import CpuCounter
 from perf.harness.replies import CaseError
@@ -132,7 +133,7 @@ def _energy(counted: Mapping[Counter, float], reply: Mapping[str, Any]) -> tuple
     times = reply.get("seconds")
     if not isinstance(times, (list, tuple)) or not all(isinstance(value, float) for value in times):
         return ()  # refused where the reply is checked
-    return tuple(Energy(counter, joules, sum(times), len(times)) for counter, joules in counted.items())
+    return tuple(Energy(counter, kept(joules), kept(sum(times)), len(times)) for counter, joules in counted.items())
 
 
 def _stays_void(void: list[str]) -> str:

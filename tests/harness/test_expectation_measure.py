@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from perf.harness import expectation_plan
+from perf.harness import expectation_plan, expectation_store
+from perf.harness.entry import Entry
 from perf.harness.environment import Side
 from perf.harness.expectation_measure import measure_expectations
 from perf.harness.expectation_records import Expectation, Observed
@@ -81,6 +82,16 @@ def test_one_process_gives_one_ratio(stage):
     assert found.observations[1][0].first == pytest.approx(0.004, rel=0.05)
     assert (found.failure, found.unfinished) == (None, False)
     assert stage.starts() == 3
+
+
+@pytest.mark.parametrize("metric", list(Metric))
+def test_what_is_judged_is_to_the_last_digit_what_a_run_keeps(stage, metric):
+    """Else a report from the stored run rounds a figure otherwise than the session did."""
+    awkward = {"seconds_per_step": 0.0031415926535, "first_call_seconds": 0.27182818284, "bytes_peak": 123456789}
+    one = expectation(metric=metric)
+    found = stage.measure(one, processes=3, default={"noise": 0.02}, cases={"a-1": awkward, "b-1": {}})
+    block = json.loads(json.dumps({expectation_store.BLOCK: expectation_store.encode_all([one], found)}))
+    assert expectation_store.decode_all(Entry(block, Path("run.json"))) == [(one, found[one.id])]
 
 
 def test_rounds_take_turns_forwards_and_backwards(stage):

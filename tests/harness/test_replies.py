@@ -72,6 +72,12 @@ def test_numbers_that_are_none_are_the_oracles(change):
     assert stage_of(lambda: facts(**change)) == "oracle"
 
 
+def test_seven_digits_of_a_time_are_kept_as_it_arrives():
+    assert replies.opened({**OPENED, "first_call_seconds": 1.23456789}).first_call_seconds == 1.234568
+    found = replies.timed({"seconds": [0.0123456789], "call_seconds": [0.0123456789], "traces": 0}, 1, 1, True)
+    assert (found.seconds, found.call_seconds) == ((0.01234568,), (0.01234568,))
+
+
 def test_times_of_rounds_and_calls():
     reply = {"seconds": [0.2, 0.3], "call_seconds": [0.1] * 4, "traces": 0}
     assert replies.timed(reply, 2, 2, True) == replies.Timed((0.2, 0.3), (0.1,) * 4, 0)
