@@ -10,10 +10,11 @@ import sys
 from typing import Any, Mapping, Sequence
 from urllib.parse import urlsplit
 
+from lstm_models.backends import backend
 from lstm_models.keras_layers import keras
 
-_PREFIXES = ("TF_", "KERAS_", "XLA_", "OMP_", "LSTM_PERF_")
-#: Terraform shares the prefix; its variables are paths and secrets that do nothing to TensorFlow.
+_PREFIXES = ("TF_", "KERAS_", "JAX_", "TORCH_", "TORCHINDUCTOR_", "PYTORCH_", "XLA_", "OMP_", "MKL_", "LSTM_PERF_")
+#: Terraform shares the prefix; its variables are paths and secrets that do nothing to a framework.
 _TERRAFORM = ("TF_CLI_", "TF_VAR_", "TF_TOKEN_", "TF_DATA_DIR", "TF_WORKSPACE", "TF_PLUGIN_")
 #: Where built environments are kept changes nothing of what is measured.
 _NOT_OF_THE_WORK = ("LSTM_PERF_CACHE",)
@@ -26,12 +27,12 @@ def describe() -> dict[str, Any]:
         "packages": packages(sys.path),
         "settings": _settings(),
         "variables": variables(os.environ),
-        "devices": _devices(),
+        "devices": backend().devices(),
     }
 
 
 def variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables that steer TensorFlow, Keras, XLA, OpenMP or this suite, by name."""
+    """The variables that steer Keras, its framework, XLA, OpenMP or this suite, by name."""
     return {
         name: value
         for name, value in sorted(environ.items())
@@ -41,16 +42,15 @@ def variables(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _versions() -> dict[str, str]:
     import numpy
-    import tensorflow as tf
 
-    build = tf.sysconfig.get_build_info()
+    framework = backend().versions()
+    gpu = {name: framework.pop(name) for name in tuple(framework) if name in ("cuda", "cudnn")}
     return {
         "python": platform.python_version(),
-        "tensorflow": str(tf.__version__),
+        **framework,
         "keras": str(keras().__version__),
         "numpy": str(numpy.__version__),
-        "cuda": str(build.get("cuda_version", "not built with CUDA")),
-        "cudnn": str(build.get("cudnn_version", "not built with CUDA")),
+        **gpu,
     }
 
 
@@ -89,49 +89,10 @@ def _version(distribution: importlib.metadata.Distribution) -> str:
 
 
 def _settings() -> dict[str, str]:
-    import tensorflow as tf
-
-    threading = tf.config.threading
-    return {
-        "onednn": os.environ.get("TF_ENABLE_ONEDNN_OPTS", "default"),
-        "intra_op_threads": _threads(threading.get_intra_op_parallelism_threads()),
-        "inter_op_threads": _threads(threading.get_inter_op_parallelism_threads()),
-        "cpus_allowed": str(_cpus()),
-        "tf32": _on(tf.config.experimental.tensor_float_32_execution_enabled()),
-        "determinism": _determinism(),
-        "gpu_memory_growth": "on" if tf.config.list_physical_devices("GPU") else "no GPU",
-        "keras_backend": str(keras().backend.backend()),
-    }
-
-
-def _determinism() -> str:
-    from tensorflow.python.framework import config  # the public API can set it but not tell it
-
-    return _on(config.is_op_determinism_enabled())
-
-
-def _threads(number: int) -> str:
-    return str(number) if number else "0 (TensorFlow decides)"
-
-
-def _on(value: bool) -> str:
-    return "on" if value else "off"
+    return {**backend().settings(), "cpus_allowed": str(_cpus()), "keras_backend": backend().name}
 
 
 def _cpus() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _devices() -> list[str]:
-    import tensorflow as tf
-
-    found = []
-    for device in tf.config.list_physical_devices():
-        details = tf.config.experimental.get_device_details(device) if device.device_type == "GPU" else {}
-        capability = ".".join(str(part) for part in details.get("compute_capability", ()))
-        name = device.name.replace("/physical_device:", "")
-        words = [name, str(details.get("device_name", "")), f"compute {capability}" if capability else ""]
-        found.append(" ".join(word for word in words if word))
-    return found

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Mapping, Optional
 
-from lstm_models import data, keras_layers, memory, models, paths, user_models
+from lstm_models import data, keras_layers, kernels, memory, models, paths, user_models
 from lstm_models.agreement import Agreement
+from lstm_models.backends import backend
 from lstm_models.case import Case
 from lstm_models.models import Built
 from lstm_models.problem import Problem
@@ -63,14 +64,18 @@ class Engine:
         """A tiny model through all paths, and one XLA compile: start-up then belongs to no case."""
         self._start()
         tiny = Workload("warm-up", "", units=2, timesteps=3, features=2, head="linear", outputs=1)
-        device = Device.GPU if _has_gpu() else Device.CPU
+        device = Device.GPU if backend().has_gpu() else Device.CPU
         for path in Path:
             _opened(Case(path, tiny, 2, device, Kernel.LOOP))
-        _opened(Case(Path.FORWARD, tiny, 2, device, Kernel.XLA))
-        if device is Device.GPU:  # loading cuDNN takes seconds, once in a process
-            _opened(Case(Path.BACKWARD, tiny, 2, device, Kernel.CUDNN))
+        # Compilers are loaded by their first use; so is cuDNN, which takes seconds, once in a process.
+        for case in (
+            Case(Path.FORWARD, tiny, 2, device, Kernel.XLA),
+            Case(Path.BACKWARD, tiny, 2, device, Kernel.CUDNN),
+        ):
+            if kernels.unavailable(case) is None:
+                _opened(case)
         _free()
-        self._device_bytes_idle = memory.device_in_use(device)
+        self._device_bytes_idle = _device_bytes(device)
 
     def open(self, case: Mapping[str, Any], slot: int = 0) -> dict[str, Any]:
         """Open the case of :meth:`lstm_models.case.Case.to_plain`; raises :class:`Problem`, with the case closed."""
@@ -78,7 +83,7 @@ class Engine:
         self._start()
         asked = Case.from_plain(case)
         _check_device(asked)
-        left = memory.device_in_use(asked.device)
+        left = _device_bytes(asked.device)
         try:
             opening = _opened(asked)
             reply = _reply(asked, opening)
@@ -119,6 +124,8 @@ class Engine:
         for slot in list(self._open):
             self.close(slot)
         self._start()
+        if backend().why_no_selection:
+            raise Problem("open", backend().why_no_selection)
         from lstm_models.selection import selection
 
         try:
@@ -131,7 +138,7 @@ class Engine:
         self._start()
         from lstm_models.peak import peak
 
-        return peak(_has_gpu())
+        return peak(backend().has_gpu())
 
     def _free(self) -> None:
         """Give back what nobody uses any more; Keras's own state only when no open model can depend on it."""
@@ -146,19 +153,12 @@ class Engine:
         gc.freeze()
 
     def _start(self) -> None:
-        """Import the framework, once; refuse a Keras on another backend, whose kernels are not TensorFlow's."""
+        """Import the framework, once; refuse a Keras that runs on another one than was taken for it."""
         if self._started:
             return
-        import tensorflow as tf
-
-        backend = str(keras_layers.keras().backend.backend())
-        if backend != "tensorflow":
-            raise Problem("open", f"Keras runs on {backend!r} here; unset KERAS_BACKEND or set it to tensorflow.")
-        for device in tf.config.list_physical_devices("GPU"):
-            tf.config.experimental.set_memory_growth(device, True)  # else the first process takes all of the memory
-        # Products of ten bits are no float32: the oracle would refuse them, and a release that changes the default
-        # would look like a faster one. Mixed precision is what asks for less.
-        tf.config.experimental.enable_tensor_float_32_execution(False)
+        chosen, found = backend().name, str(keras_layers.keras().backend.backend())
+        if found != chosen:
+            raise Problem("open", f"Keras runs on {found!r} here, and not on {chosen!r}; set or unset KERAS_BACKEND.")
         self._started = True
 
 
@@ -167,7 +167,9 @@ def _opened(case: Case) -> _Opening:
     memory.trim()
     counted = memory.reset_peak()
     before = memory.resident()
-    on_device = memory.reset_device_peak(case.device)
+    on_device = _device_bytes(case.device)
+    if on_device is not None:
+        backend().reset_device_peak()
     built = models.build(case.workload, case.kernel, case.precision, case.batch)
     batches = paths.batches_per_call(case)
     if case.workload.kind in ("builder", "saved"):
@@ -177,15 +179,13 @@ def _opened(case: Case) -> _Opening:
     step = paths.open_path(case, built, dataset)
     synchronise()
     start = perf_counter()
-    step.call()
-    synchronise()
+    synchronise(step.call())
     seconds = perf_counter() - start
     traces = step.traces()
-    step.call()  # the second call may still allocate: optimisers and queues are made by the first
-    synchronise()
+    synchronise(step.call())  # the second call may still allocate: optimisers and queues are made by the first
     peak = memory.peak()
     used = max(peak - before, 0) if counted and peak is not None and before is not None else None
-    device_peak = memory.device_peak(case.device)
+    device_peak = None if on_device is None else backend().device_peak()
     device_used = None if device_peak is None or on_device is None else max(device_peak - on_device, 0)
     return _Opening(built, dataset.first(case.batch), step, seconds, traces, used, device_used)
 
@@ -193,9 +193,7 @@ def _opened(case: Case) -> _Opening:
 def _reply(case: Case, opening: _Opening) -> dict[str, Any]:
     """Prove the opened case; raises :class:`Problem` where its numbers are wrong. The kernel's name is judged by the
     harness, which knows what was expected."""
-    from lstm_models import proof
-
-    proved = proof.prove(opening.step, case, opening.built)
+    proved = backend().prove(opening.step, case)
     agreement = _agreement(case, opening)
     if not agreement.agrees:
         raise Problem("oracle", f"{case.key}: {agreement.message}")
@@ -225,13 +223,14 @@ def _agreement(case: Case, opening: _Opening) -> Agreement:
 
 
 def _check_device(case: Case) -> None:
-    if case.device is Device.GPU and not _has_gpu():
+    framework = backend()
+    if case.device is Device.GPU and not framework.has_gpu():
         raise Problem(
             "proof",
-            f"{case.key}: TensorFlow sees no GPU in this process. Check the driver, CUDA_VISIBLE_DEVICES, and that "
-            "TensorFlow was installed with CUDA (tensorflow[and-cuda]).",
+            f"{case.key}: {framework.title} sees no GPU in this process. Check the driver, CUDA_VISIBLE_DEVICES, and "
+            f"that {framework.title} was installed with CUDA.",
         )
-    if case.device is Device.CPU and _has_gpu():
+    if case.device is Device.CPU and framework.has_gpu():
         raise Problem(
             "proof",
             f"{case.key}: a GPU is visible, and Keras would put a CPU case on it. Start the worker with "
@@ -239,10 +238,9 @@ def _check_device(case: Case) -> None:
         )
 
 
-def _has_gpu() -> bool:
-    import tensorflow as tf
-
-    return bool(tf.config.list_logical_devices("GPU"))
+def _device_bytes(device: Device) -> Optional[int]:
+    """Bytes in use on the GPU; ``None`` on the CPU, which keeps no count."""
+    return backend().device_in_use() if device is Device.GPU else None
 
 
 def _free() -> None:

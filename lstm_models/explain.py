@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Iterator, Optional
 
 from lstm_models import data, keras_layers, models, user_models
+from lstm_models.backends import backend
+from lstm_models.backends.tensorflow.trace import pretend_gpu, refusal, traced_kernel
+from lstm_models.problem import Problem
 from lstm_models.proof import Expected
-from lstm_models.proof_trace import pretend_gpu, refusal, traced_kernel
 from lstm_models.words import Kernel, Path, Precision
 from lstm_models.workloads import Workload
 
@@ -57,7 +59,12 @@ class Explanation:
 
 
 def explain(workload: Workload) -> Explanation:
-    """Trace the workload under ``auto`` on the CPU and as on a GPU host. Seconds to a minute; nothing is run."""
+    """Trace the workload under ``auto`` on the CPU and as on a GPU host. Seconds to a minute; nothing is run.
+
+    Raises :class:`Problem` on a framework of which nobody can say it.
+    """
+    if backend().why_no_selection:
+        raise Problem("open", backend().why_no_selection)
     choices: dict[tuple[str, str], Choice] = {}
     plain = _model(workload)
     for training in (False, True):
@@ -172,9 +179,8 @@ def _inputs(workload: Workload, model: Any) -> Any:
 
 def versions() -> str:
     """One line: what was asked."""
-    import tensorflow as tf
-
-    return f"TensorFlow {tf.__version__}, Keras {keras_layers.keras().__version__}"
+    framework = backend()
+    return f"{framework.title} {framework.versions()[framework.name]}, Keras {keras_layers.keras().__version__}"
 
 
 def text(found: Explanation, asked: Optional[str] = None) -> str:

@@ -164,9 +164,3 @@ def resolved(model: Any) -> dict[str, str]:
         "unroll": of(lambda layer: layer.unroll),
         "implementation": of(lambda layer: getattr(layer.cell, "implementation", "not known to this Keras")),
     }
-
-
-def raw(variable: Any) -> Any:
-    """The ``tf.Variable`` of a Keras variable (Keras 3 wraps it, Keras 2 does not)."""
-    value = getattr(variable, "value", None)
-    return variable if value is None or callable(value) else value

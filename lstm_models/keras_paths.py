@@ -5,12 +5,11 @@ No callbacks, nothing printed, no shuffling; the data are NumPy arrays, which Ke
 
 from __future__ import annotations
 
-import sys
-from contextlib import contextmanager
-from typing import Any, Callable, Iterator
+from typing import Any
 
 import numpy as np
 
+from lstm_models.backends import backend
 from lstm_models.case import Case
 from lstm_models.data import START, Array, Dataset
 from lstm_models.models import Built
@@ -35,7 +34,7 @@ def open_path(case: Case, built: Built, dataset: Dataset) -> Step:
 
 def _fit(case: Case, built: Built, dataset: Dataset) -> Step:
     model, reset = built.model, resetter(built.model)
-    functions = recorded(model, "train")
+    recorded = backend().record(model, "train")
     losses: list[float] = []
 
     def fit(inputs: Any, targets: Array) -> Any:
@@ -63,12 +62,12 @@ def _fit(case: Case, built: Built, dataset: Dataset) -> Step:
         return np.float32(fit(_packed(first), first.targets).history["loss"][0])
 
     inputs, targets = _packed(dataset), dataset.targets
-    return Step(lambda: fit(inputs, targets), functions[-1], functions, reset, result, gradients)
+    return Step(lambda: fit(inputs, targets), recorded.traces, recorded.evidence, reset, result, gradients)
 
 
 def _evaluate(case: Case, built: Built, dataset: Dataset) -> Step:
     model, reset = built.model, resetter(built.model)
-    functions = recorded(model, "test")
+    recorded = backend().record(model, "test")
 
     def evaluate(inputs: Any, targets: Array) -> Any:
         return model.evaluate(inputs, targets, batch_size=case.batch, verbose=0)
@@ -79,12 +78,12 @@ def _evaluate(case: Case, built: Built, dataset: Dataset) -> Step:
         return np.float32(np.ravel(evaluate(_packed(first), first.targets))[0])
 
     inputs, targets = _packed(dataset), dataset.targets
-    return Step(lambda: evaluate(inputs, targets), functions[-1], functions, reset, result, lambda: None)
+    return Step(lambda: evaluate(inputs, targets), recorded.traces, recorded.evidence, reset, result, lambda: None)
 
 
 def _predict(case: Case, built: Built, dataset: Dataset) -> Step:
     model, reset = built.model, resetter(built.model)
-    functions = recorded(model, "predict")
+    recorded = backend().record(model, "predict")
 
     def predict(inputs: Any) -> Any:
         return model.predict(inputs, batch_size=case.batch, verbose=0)
@@ -94,13 +93,13 @@ def _predict(case: Case, built: Built, dataset: Dataset) -> Step:
         return np.asarray(predict(_packed(dataset.first(case.batch)))).astype(np.float32)
 
     inputs = _packed(dataset)
-    return Step(lambda: predict(inputs), functions[-1], functions, reset, result, lambda: None)
+    return Step(lambda: predict(inputs), recorded.traces, recorded.evidence, reset, result, lambda: None)
 
 
 def _decode(case: Case, built: Built, dataset: Dataset) -> Step:
     """Greedy decoding, as keras-io's lstm_seq2seq does it: one ``predict`` of the decoder per token."""
-    encoder_functions = recorded(built.encoder, "predict")
-    functions = encoder_functions + recorded(built.decoder, "predict")
+    encoder = backend().record(built.encoder, "predict")
+    decoder = backend().record(built.decoder, "predict")
     source = dataset.inputs[0]
 
     def call() -> list[Array]:
@@ -109,7 +108,10 @@ def _decode(case: Case, built: Built, dataset: Dataset) -> Step:
     def result() -> Array:
         return np.concatenate(call(), axis=1).astype(np.float32)
 
-    return Step(call, encoder_functions[-1], functions, resetter(built.model), result, lambda: None)
+    def traces() -> int:
+        return encoder.traces() + decoder.traces()
+
+    return Step(call, traces, encoder.evidence, resetter(built.model), result, lambda: None)
 
 
 def decode(built: Built, source: Array, batch: int, tokens: int) -> list[Array]:
@@ -132,47 +134,3 @@ def decode(built: Built, source: Array, batch: int, tokens: int) -> list[Array]:
 def _packed(dataset: Dataset) -> Any:
     """Inputs as Keras wants them: an array, or a list of them."""
     return dataset.inputs[0] if len(dataset.inputs) == 1 else list(dataset.inputs)
-
-
-def recorded(model: Any, which: str) -> tuple[Any, ...]:
-    """Make the model's ``train``, ``test`` or ``predict`` function, and return every ``tf.function`` it is made of.
-
-    The outermost is the last. Keras hides them (Keras 3.15 wraps the train function in a plain one), and a count in
-    ``train_step`` would miss traces of the outer ones, so ``tf.function`` is watched while Keras makes them.
-    """
-    made: list[Any] = []
-    with _watched(model, made):
-        getattr(model, f"make_{which}_function")(force=True)
-    if not made:
-        raise AssertionError(f"Keras made no tf.function for {which}; is the model run eagerly?")
-    return tuple(made)
-
-
-@contextmanager
-def _watched(model: Any, made: list[Any]) -> Iterator[None]:
-    """``tf.function`` notes what it returns in ``made``, in every module that the model's class comes from."""
-    modules = {id(module): module for module in _tensorflows(type(model))}
-    originals = [(module, module.function) for module in modules.values()]
-
-    def watch(original: Callable[..., Any]) -> Callable[..., Any]:
-        def function(func: Any = None, **options: Any) -> Any:
-            if func is None:
-                return lambda later: function(later, **options)
-            made.append(original(func, **options))
-            return made[-1]
-
-        return function
-
-    for module, original in originals:
-        module.function = watch(original)
-    try:
-        yield
-    finally:
-        for module, original in originals:
-            module.function = original
-
-
-def _tensorflows(kind: type) -> list[Any]:
-    """What the modules that define a class and its bases call ``tf``; Keras 2 has a copy of the API of its own."""
-    found = [getattr(sys.modules.get(base.__module__), "tf", None) for base in kind.__mro__]
-    return [module for module in found if hasattr(module, "function")]

@@ -1,5 +1,5 @@
-"""Peak memory over a stretch that starts when the caller says so: of this process on the host (Linux only, else
-``None``), and of TensorFlow's allocator on a GPU."""
+"""Peak memory of this process on the host, over a stretch that starts when the caller says so; ``None`` where it is no
+Linux. That of a GPU's allocator is the framework's to tell (:mod:`lstm_models.backends`)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import ctypes
 import gc
 import pathlib
 from typing import Optional
-
-from lstm_models.words import Device
 
 _SELF = pathlib.Path("/proc/self")
 
@@ -41,34 +39,6 @@ def resident() -> Optional[int]:
 def peak() -> Optional[int]:
     """Most bytes resident since :func:`reset_peak`."""
     return _status("VmHWM")
-
-
-def reset_device_peak(device: Device) -> Optional[int]:
-    """Start the allocator's high-water mark anew; the bytes in use now, ``None`` on the CPU, which keeps no count."""
-    if device is not Device.GPU:
-        return None
-    import tensorflow as tf
-
-    tf.config.experimental.reset_memory_stats("GPU:0")
-    return device_in_use(device)
-
-
-def device_in_use(device: Device) -> Optional[int]:
-    """Bytes that tensors use on the GPU now."""
-    if device is not Device.GPU:
-        return None
-    import tensorflow as tf
-
-    return int(tf.config.experimental.get_memory_info("GPU:0")["current"])
-
-
-def device_peak(device: Device) -> Optional[int]:
-    """Most bytes that tensors used on the GPU since :func:`reset_device_peak`; cuDNN's workspaces too."""
-    if device is not Device.GPU:
-        return None
-    import tensorflow as tf
-
-    return int(tf.config.experimental.get_memory_info("GPU:0")["peak"])
 
 
 def _status(key: str) -> Optional[int]:

@@ -1,6 +1,6 @@
 """A workload under a kernel, as a compiled Keras model with the seeded weights.
 
-TensorFlow is imported inside functions, so that importing this module costs nothing.
+Keras is imported inside functions, so that importing this module costs nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Built:
     """A model ready to run.
 
     ``model`` is compiled. ``encoder`` (tokens -> h, c) and ``decoder`` (token, h, c -> distribution, h, c) share its
-    layers and are there for encoder-decoder workloads only. ``variables`` are the trainable ``tf.Variable`` in
+    layers and are there for encoder-decoder workloads only. ``variables`` are the trainable variables of Keras in
     canonical order (:func:`lstm_models.data.weights`). ``loss(targets, outputs)`` is the loss of ``fit``.
     ``loss_scale`` is what float16 gradients are scaled with, 1 otherwise. ``resolved``: the settings in force.
     """
@@ -62,7 +62,7 @@ def build(workload: Workload, kernel: Kernel, precision: Precision, batch: int) 
                 keras_layers.enforce(model, kernel)
                 keras_layers.compile_model(model, kernel, precision, loss)
     owners = network.layers or [network.model]
-    variables = [keras_layers.raw(variable) for owner in owners for variable in owner.trainable_variables]
+    variables = [variable for owner in owners for variable in owner.trainable_variables]
     if workload.kind != "saved":
         _assign(workload, variables)
     return Built(

@@ -1,17 +1,17 @@
-"""Paths: what one step does with a model. Forward and backward are here, what Keras runs in ``keras_paths``."""
+"""Paths: what one step does with a model. Forward and backward are the framework's own (:mod:`lstm_models.backends`),
+the others are what Keras runs (:mod:`lstm_models.keras_paths`)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Optional
-
-import numpy as np
+from typing import Optional
 
 from lstm_models import keras_layers, keras_paths
+from lstm_models.backends import backend
 from lstm_models.case import Case
 from lstm_models.data import Array, Dataset
 from lstm_models.models import Built, build
-from lstm_models.step import Step, resetter, synchronise
+from lstm_models.step import Step, synchronise
 from lstm_models.words import Path
 
 __all__ = ["Step", "batches_per_call", "open_path", "synchronise"]
@@ -37,64 +37,10 @@ def open_path(case: Case, built: Built, dataset: Dataset) -> Step:
 
 def _open(case: Case, built: Built, dataset: Dataset) -> Step:
     if case.path is Path.FORWARD:
-        return _forward(built, dataset)
+        return backend().forward(built, dataset)
     if case.path is Path.BACKWARD:
-        return _backward(built, dataset)
+        return backend().backward(built, dataset)
     return keras_paths.open_path(case, built, dataset)
-
-
-def _forward(built: Built, dataset: Dataset) -> Step:
-    """The model's output, at inference, as a ``tf.function``."""
-    import tensorflow as tf
-
-    model, reset = built.model, resetter(built.model)
-
-    def forward(*inputs: Any) -> Any:
-        return model(inputs if len(inputs) > 1 else inputs[0], training=False)
-
-    function = tf.function(forward, jit_compile=built.jit_compile)
-    tensors = [tf.constant(array) for array in dataset.inputs]
-
-    def call() -> Any:
-        return function(*tensors)
-
-    def result() -> Array:
-        reset()
-        return host(call())
-
-    return Step(call, function, (function,), reset, result, lambda: None)
-
-
-def _backward(built: Built, dataset: Dataset) -> Step:
-    """The loss and the gradient of every trainable weight, in training mode, as a ``tf.function``."""
-    import tensorflow as tf
-
-    model, reset = built.model, resetter(built.model)
-
-    def backward(targets: Any, *inputs: Any) -> Any:
-        with tf.GradientTape() as tape:
-            outputs = model(inputs if len(inputs) > 1 else inputs[0], training=True)
-            loss = built.loss(targets, outputs)
-            # Not through the optimizer's scaling, whose spelling differs between versions; a product by 1 is not made.
-            scaled = loss if built.loss_scale == 1 else loss * built.loss_scale
-        return loss, tape.gradient(scaled, built.variables)
-
-    function = tf.function(backward, jit_compile=built.jit_compile)
-    tensors = [tf.constant(array) for array in (dataset.targets, *dataset.inputs)]
-
-    def call() -> Any:
-        return function(*tensors)
-
-    def result() -> Array:
-        reset()
-        return host(call()[0])
-
-    def gradients() -> list[Array]:
-        reset()
-        found = call()[1]
-        return [host(tf.convert_to_tensor(gradient)) / built.loss_scale for gradient in found]
-
-    return Step(call, function, (function,), reset, result, gradients)
 
 
 def _checked_by_twin(case: Case, step: Step, dataset: Dataset) -> Step:
@@ -120,8 +66,3 @@ def _checked_by_twin(case: Case, step: Step, dataset: Dataset) -> Step:
         return found
 
     return replace(step, result=result, gradients=gradients)
-
-
-def host(tensor: Any) -> Array:
-    """A tensor as a float32 array."""
-    return np.asarray(tensor).astype(np.float32)

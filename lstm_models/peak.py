@@ -9,6 +9,10 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any, Callable, Optional
 
+import numpy as np
+
+from lstm_models.backends import backend
+from lstm_models.backends.interface import Unmultiplied
 from lstm_models.step import synchronise
 
 PRECISIONS = ("float32", "float16", "bfloat16")
@@ -41,14 +45,12 @@ def peak(
 
 def _rate(precision: str, sides: tuple[int, ...], limit: float, clock: Callable[[], float]) -> Optional[float]:
     """The best rate of all ``sides`` that are done before ``limit`` seconds are spent; at least the first is."""
-    import tensorflow as tf
-
     begin = clock()
     best = None
     for side in sides:
         try:
-            seconds = _seconds_per_product(tf, side, precision, clock)
-        except (tf.errors.OpError, TypeError):  # no kernel of this precision, or no memory for this side
+            seconds = _best(backend().product(side, precision), clock)
+        except Unmultiplied:
             break
         rate = 2 * side**3 / seconds
         best = rate if best is None else max(best, rate)
@@ -58,27 +60,9 @@ def _rate(precision: str, sides: tuple[int, ...], limit: float, clock: Callable[
     return best
 
 
-def _seconds_per_product(tf: Any, side: int, precision: str, clock: Callable[[], float]) -> float:
-    matrix = tf.cast(tf.random.stateless_uniform((side, side), seed=(1, side)), precision)
-    return _best(lambda: tf.linalg.matmul(matrix, matrix), clock)
-
-
 def _transfer(clock: Callable[[], float]) -> dict[str, float]:
-    """Seconds = fixed + per MiB x MiB of a copy of host memory to the GPU, pinned (as TensorFlow stages it)."""
-    import numpy as np
-    import tensorflow as tf
-
-    seconds = []
-    for size in COPIES:
-        array = np.zeros(size // 4, np.float32)
-        with tf.device("CPU:0"):
-            host = tf.constant(array)
-
-        def copy(host: Any = host) -> Any:
-            with tf.device("GPU:0"):
-                return tf.identity(host)
-
-        seconds.append(_best(copy, clock))
+    """Seconds = fixed + per MiB x MiB of a copy of host memory to the GPU, pinned (as the framework stages it)."""
+    seconds = [_best(backend().copy(np.zeros(size // 4, np.float32)), clock) for size in COPIES]
     small, large = seconds
     per_byte = max(large - small, 0.0) / (COPIES[1] - COPIES[0])
     return {"fixed_seconds": max(small - per_byte * COPIES[0], 0.0), "seconds_per_mib": per_byte * _MIB}
@@ -90,9 +74,10 @@ def _best(call: Callable[[], Any], clock: Callable[[], float]) -> float:
     def timed(calls: int) -> float:
         synchronise()
         begin = clock()
+        value = None
         for _ in range(calls):
-            call()
-        synchronise()
+            value = call()
+        synchronise(value)
         return (clock() - begin) / calls
 
     timed(1)  # libraries load and choose an algorithm

@@ -57,18 +57,19 @@ def timed(
     for _ in range(rounds):
         reset()
         synchronise()
+        last: Any = None
         if keeps_calls:
             start = before = perf_counter()
             for _ in range(calls):
-                run()
+                last = run()
                 after = perf_counter()
                 call_seconds.append(after - before)
                 before = after
         else:
             start = perf_counter()
             for _ in range(calls):
-                run()
-        synchronise()
+                last = run()
+        synchronise(last)
         if not keeps_calls:
             _spin_until(start + (perf_counter() - start) * factor)
         seconds.append(perf_counter() - start)
@@ -76,11 +77,12 @@ def timed(
 
 
 def _stretched(call: Callable[[], Any], factor: float) -> Callable[[], Any]:
-    def run() -> None:
+    def run() -> Any:
         start = perf_counter()
-        call()
-        synchronise()  # without it the time of an asynchronous call is that of its dispatch
+        last = call()
+        synchronise(last)  # without it the time of an asynchronous call is that of its dispatch
         _spin_until(start + (perf_counter() - start) * factor)
+        return last
 
     return run
 

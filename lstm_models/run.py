@@ -7,6 +7,7 @@ import os
 from typing import Any, Optional, Sequence
 
 from lstm_models import kernels
+from lstm_models.backends import backend
 from lstm_models.case import Case
 from lstm_models.problem import Problem
 
@@ -76,15 +77,10 @@ def _print_times(case: Case, engine: Any, rounds: int) -> None:
 
 
 def _trace(engine: Any, folder: str) -> None:
-    import tensorflow as tf
-
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise Problem("run", f"--trace {folder}: there is a file of this name; give a folder.")
-    tf.profiler.experimental.start(folder)
-    try:
+    with backend().profile(folder):
         engine.run(1, TRACED_CALLS)
-    finally:
-        tf.profiler.experimental.stop()
     print(
         f"  trace          {TRACED_CALLS} calls, in {folder}: tensorboard --logdir {folder} (with its profile plugin)"
     )

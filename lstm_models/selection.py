@@ -17,8 +17,8 @@ from pathlib import Path as FilePath
 from typing import Any, Iterator, Mapping
 
 from lstm_models import keras_layers, selection_workloads
+from lstm_models.backends.tensorflow.trace import pretend_gpu, refusal, traced_kernel
 from lstm_models.proof import Expected
-from lstm_models.proof_trace import pretend_gpu, refusal, traced_kernel
 from lstm_models.selection_places import BATCH, TIMESTEPS, Place, Placed, Setting, mask, rows
 from lstm_models.workloads import Workload
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Callable, Optional
 
+from lstm_models.backends import backend
 from lstm_models.data import Array
 
 
@@ -12,9 +13,10 @@ from lstm_models.data import Array
 class Step:
     """A case's callable and what can be learned from it.
 
-    ``call`` runs ``case.steps_per_call`` steps and does not wait for the device. ``function`` is the ``tf.function``
-    whose executed graph shows the kernel. ``functions`` are all that this path runs, for the count of traces.
-    ``reset`` puts states of stateful layers back to zero; a round starts with it, untimed.
+    ``call`` runs ``case.steps_per_call`` steps and does not wait for the device. ``traces()``: how often what this path
+    runs has been traced or compiled so far. ``evidence`` is what the framework's own proof reads
+    (:meth:`lstm_models.backends.interface.Backend.prove`). ``reset`` puts states of stateful layers back to zero; a
+    round starts with it, untimed.
 
     ``result`` runs one batch of ``data`` from zero states and returns what the path yields, float32: forward and
     predict the outputs ``(batch, ...)``, the others the loss ``()``, and decoding the distribution of every token
@@ -25,22 +27,17 @@ class Step:
     """
 
     call: Callable[[], Any]
-    function: Any
-    functions: tuple[Any, ...]
+    traces: Callable[[], int]
+    evidence: Any
     reset: Callable[[], None]
     result: Callable[[], Array]
     gradients: Callable[[], Optional[list[Array]]]
 
-    def traces(self) -> int:
-        """How often the path's functions have been traced so far."""
-        return sum(function.experimental_get_tracing_count() for function in self.functions)
 
-
-def synchronise() -> None:
-    """Wait until every device has done what it was given. Nothing else in the suite waits."""
-    import tensorflow as tf
-
-    tf.test.experimental.sync_devices()
+def synchronise(value: Any = None) -> None:
+    """Wait until every device has done what it was given, ``value`` being what the last call returned. Nothing else in
+    the suite waits."""
+    backend().synchronise(value)
 
 
 def resetter(*models: Any) -> Callable[[], None]:

@@ -17,7 +17,7 @@ class Import:
 
 @dataclass(frozen=True)
 class Forbidden:
-    """Modules whose name starts with ``importer`` may not import what starts with ``imported``."""
+    """Modules below ``importer``, but those below one of ``except_in``, may not import what is below ``imported``."""
 
     importer: str
     imported: str
@@ -77,7 +77,7 @@ def breaks(found: Import, rule: Forbidden) -> bool:
         starts_with(found.importer, rule.importer)
         and starts_with(found.imported, rule.imported)
         and (found.at_import_time or not rule.only_at_import_time)
-        and found.importer not in rule.except_in
+        and not any(starts_with(found.importer, name) for name in rule.except_in)
     )
 
 

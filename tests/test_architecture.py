@@ -36,6 +36,12 @@ RULES = (
         for package in ("lstm_models", "perf")
         for framework in ("tensorflow", "keras", "tf_keras", "jax", "torch")
     ),
+    # One framework in a process: a worker of one imports no other, and a host needs only the one that it runs.
+    Forbidden(
+        "lstm_models", "tensorflow", except_in=("lstm_models.backends.tensorflow", "lstm_models.selection_places")
+    ),
+    Forbidden("lstm_models", "jax", except_in=("lstm_models.backends.jax",)),
+    Forbidden("lstm_models", "torch", except_in=("lstm_models.backends.torch",)),
     *(Forbidden("perf", framework) for framework in ("tensorflow", "keras", "tf_keras", "jax", "torch")),
     # Takes 1.2 s to import, so it is imported where it is used.
     Forbidden("perf", "scipy", only_at_import_time=True),
@@ -97,6 +103,8 @@ def test_the_tree_has_no_import_cycle() -> None:
         ("perf.harness.records", "from . import machine"),
         ("perf.harness.verdict", "from .report import results"),
         ("lstm_models.case", "from lstm_models.models import build"),
+        ("lstm_models.models", "def build():\n    import tensorflow as tf"),
+        ("lstm_models.backends.torch.steps", "def step():\n    import jax"),
     ],
 )
 def test_the_guard_sees_each_kind(module: str, source: str) -> None:
@@ -106,7 +114,8 @@ def test_the_guard_sees_each_kind(module: str, source: str) -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("lstm_models.models", "def build():\n    import tensorflow as tf"),
+        ("lstm_models.backends.tensorflow.steps", "def build():\n    import tensorflow as tf"),
+        ("lstm_models.models", "def build():\n    import keras"),
         ("perf.harness.plugin", "import pytest"),
         ("perf.harness.stats", "def t():\n    from scipy import stats"),
         ("perf.cases", "from lstm_models.case import Case"),

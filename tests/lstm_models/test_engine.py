@@ -15,7 +15,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import tensorflow as tf
 
-from lstm_models import data, engine, memory, models, rounds
+from lstm_models import data, engine, models, rounds
+from lstm_models.backends import backend
 from lstm_models.engine import Engine
 from lstm_models.problem import Problem
 from lstm_models.words import Device, Kernel, Path, Precision
@@ -122,10 +123,10 @@ def _assign(variables: list[Any], arrays: list[Any]) -> None:
 def test_a_new_trace_during_the_rounds_is_reported(opened: Engine) -> None:
     opened.open(tiny.case(tiny.FEATURES).to_plain())
     step = opened._open[0].step
-    step.function(tf.zeros((3, 4, 5)))
+    step.evidence(tf.zeros((3, 4, 5)))
     assert opened.run(1, 1)["traces"] == 0  # traced before the round
     batches = iter(range(4, 50))
-    object.__setattr__(step, "call", lambda: step.function(tf.zeros((next(batches), 4, 5))))
+    object.__setattr__(step, "call", lambda: step.evidence(tf.zeros((next(batches), 4, 5))))
     assert opened.run(2, 1)["traces"] == 2
 
 
@@ -154,7 +155,7 @@ def test_a_case_for_a_gpu_that_is_not_there_is_refused(opened: Engine) -> None:
 
 
 def test_a_cpu_case_where_a_gpu_is_visible_is_refused(opened: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_has_gpu", lambda: True)
+    monkeypatch.setattr(backend(), "has_gpu", lambda: True)
     with pytest.raises(Problem, match='CUDA_VISIBLE_DEVICES=""'):
         opened.open(tiny.case(tiny.FEATURES).to_plain())
 
@@ -199,11 +200,12 @@ def test_cases_in_two_slots_take_turns_in_one_process(opened: Engine) -> None:
 def test_a_peak_above_what_others_left_on_the_gpu_is_in_doubt(
     opened: Engine, monkeypatch: pytest.MonkeyPatch, left: int, known: bool
 ) -> None:
-    in_use = iter([10 * 2**20, left])  # after the warm-up, and before the case is opened
-    monkeypatch.setattr(memory, "device_in_use", lambda device: next(in_use))
-    monkeypatch.setattr(memory, "device_peak", lambda device: 99 * 2**20)
-    monkeypatch.setattr(memory, "reset_device_peak", lambda device: left)
+    # A CPU, which keeps no count, is made to keep one: nothing here is about the device.
+    monkeypatch.setattr(engine, "_device_bytes", lambda device: 10 * 2**20)
+    monkeypatch.setattr(backend(), "reset_device_peak", lambda: None)
+    monkeypatch.setattr(backend(), "device_peak", lambda: 99 * 2**20)
     opened.warm_up()
+    monkeypatch.setattr(engine, "_device_bytes", lambda device: left)
     reply = opened.open(tiny.case(tiny.FEATURES).to_plain())
     assert reply["device_bytes_peak"] == (99 * 2**20 - left if known else None)
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from lstm_models import explain
+from lstm_models.backends.tensorflow.trace import pretend_gpu, traced_kernel
 from lstm_models.proof import Expected
-from lstm_models.proof_trace import pretend_gpu, traced_kernel
 from lstm_models.words import Path
 from lstm_models.workloads import Workload, builtin
 

@@ -49,7 +49,7 @@ def test_a_trace_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a bare function, and of the ones that Keras keeps to itself."""
     built, step = opened(tiny.case(tiny.FEATURES, Path.FORWARD))
     step.call()
-    step.function(tf.zeros((3, 4, 5)))
+    step.evidence(tf.zeros((3, 4, 5)))
     assert step.traces() == 2
     built, step = opened(tiny.case(tiny.FEATURES, Path.FIT))
     step.call()
@@ -125,7 +125,7 @@ def test_fit_shows_the_gradients_that_the_tape_gives(name: str) -> None:
 
 def test_training_drops_and_inference_does_not() -> None:
     _, backward = opened(tiny.case(tiny.ALL["dropout"], Path.BACKWARD))
-    losses = {float(backward.function(*_arguments(tiny.ALL["dropout"]))[0]) for _ in range(4)}
+    losses = {float(backward.evidence(*_arguments(tiny.ALL["dropout"]))[0]) for _ in range(4)}
     assert len(losses) > 1
     _, forward = opened(tiny.case(tiny.ALL["dropout"], Path.FORWARD))
     np.testing.assert_array_equal(forward.result(), forward.result())

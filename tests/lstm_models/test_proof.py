@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from lstm_models import data, models, paths
+from lstm_models.backends.tensorflow.graph import Counts, count_graph
+from lstm_models.backends.tensorflow.proof import classify, device_of, evidence_of, prove
 from lstm_models.case import Case
-from lstm_models.proof import Expected, Proof, classify, device_of, evidence_of, prove
-from lstm_models.proof_graph import Counts, count_graph
+from lstm_models.proof import Expected, Proof
+from lstm_models.step import Step
 from lstm_models.words import Device, Kernel, Path, Precision
 from lstm_models.workloads import Workload
 
@@ -177,19 +179,19 @@ CHAT = Workload(
 )  # fmt: skip
 
 
-def opened(case: Case) -> tuple[Any, Any]:
+def opened(case: Case) -> Step:
     built = models.build(case.workload, case.kernel, case.precision, case.batch)
     dataset = data.dataset(case.workload, case.batch, 2 * paths.batches_per_call(case))
     step = paths.open_path(case, built, dataset)
     step.call()
-    return step, built
+    return step
 
 
 def proved(path: Path, kernel: Kernel, workload: Workload = TOKENS) -> Proof:
     case = Case(path, workload, 2, Device.CPU, kernel)
-    step, built = opened(case)
+    step = opened(case)
     traces = step.traces()
-    found = prove(step, case, built)
+    found = prove(step, case)
     assert step.traces() == traces
     return found
 
@@ -231,24 +233,24 @@ def test_a_model_of_two_kernels_is_mixed() -> None:
     layers[0].unroll = True
     step = paths.open_path(case, built, data.dataset(TOKENS, 2, 1))
     step.call()
-    assert prove(step, case, built).kernel == "mixed: loop 1, unrolled 1"
+    assert prove(step, case).kernel == "mixed: loop 1, unrolled 1"
 
 
 def test_a_call_that_traces_anew_proves_nothing() -> None:
     import tensorflow as tf
 
     case = Case(Path.FORWARD, TOKENS, 2, Device.CPU, Kernel.LOOP)
-    step, built = opened(case)
+    step = opened(case)
     lengths = iter((3, 4, 5))
 
     def call() -> Any:
-        return step.function(tf.ones((next(lengths), TOKENS.timesteps), tf.int32))
+        return step.evidence(tf.ones((next(lengths), TOKENS.timesteps), tf.int32))
 
-    found = prove(replace(step, call=call), case, built)
+    found = prove(replace(step, call=call), case)
     assert (found.kernel, found.evidence["new_traces"]) == ("unknown", "1")
 
 
 def test_reduced_precision_keeps_the_kernel() -> None:
     case = Case(Path.BACKWARD, TOKENS, 2, Device.CPU, Kernel.LOOP, Precision.MIXED_BFLOAT16)
-    step, built = opened(case)
-    assert prove(step, case, built).kernel == "loop"
+    step = opened(case)
+    assert prove(step, case).kernel == "loop"

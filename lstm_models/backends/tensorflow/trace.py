@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, Callable, Iterator, Optional, Sequence
 
-from lstm_models.proof import Expected, classify
-from lstm_models.proof_graph import count_graph
+from lstm_models.backends.tensorflow.graph import count_graph
+from lstm_models.backends.tensorflow.proof import classify
+from lstm_models.proof import Expected
 
 
 @contextmanager
@@ -64,10 +65,10 @@ def traced_kernel(
     """
     import tensorflow as tf
 
-    from lstm_models import keras_layers
+    from lstm_models.backends.tensorflow.steps import raw
 
     function = model if call is None else call
-    variables = [keras_layers.raw(variable) for variable in model.trainable_variables]
+    variables = [raw(variable) for variable in model.trainable_variables]
 
     @tf.function  # type: ignore[untyped-decorator]
     def run(*inputs: Any) -> Any:
