@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional
 
-from lstm_models.words import Device, Kernel, Path, Precision
+from lstm_models.words import Device, Framework, Kernel, Path, Precision
 from lstm_models.workloads import Workload
 
 #: Batches that one call of fit, evaluate or predict runs. With few batches the call's own overhead hides the
@@ -21,6 +21,7 @@ WORK_VERSION = 1
 _ID = re.compile(
     r"(?P<workload>.+)-b(?P<batch>[1-9][0-9]*)(?:x(?P<batches>[1-9][0-9]*))?"
     rf"-(?P<device>{'|'.join(Device)})-(?P<kernel>{'|'.join(Kernel)})-(?P<precision>{'|'.join(Precision)})"
+    rf"(?:-(?P<framework>{'|'.join(Framework)}))?"
 )
 _KEY = re.compile(rf"(?:.*::)?(?:test_)?(?P<path>{'|'.join(Path)})\[(?P<id>.+)\]")
 
@@ -30,7 +31,7 @@ class Case:
     """What is run. Equal cases do equal work.
 
     ``batch`` counts samples per step. ``batches`` are those of one call of fit or evaluate, where they are not
-    :data:`BATCHES_PER_CALL`.
+    :data:`BATCHES_PER_CALL`. ``framework`` is what Keras runs on; TensorFlow, its default, stands in no id.
     """
 
     path: Path
@@ -40,12 +41,14 @@ class Case:
     kernel: Kernel
     precision: Precision = Precision.FLOAT32
     batches: Optional[int] = None
+    framework: Framework = Framework.TENSORFLOW
 
     @property
     def id(self) -> str:
         """Parameter id, e.g. ``translation-b32-cpu-loop-float32``."""
         batches = "" if self.batches is None else f"x{self.batches}"
-        return f"{self.workload.name}-b{self.batch}{batches}-{self.device}-{self.kernel}-{self.precision}"
+        framework = "" if self.framework is Framework.TENSORFLOW else f"-{self.framework}"
+        return f"{self.workload.name}-b{self.batch}{batches}-{self.device}-{self.kernel}-{self.precision}{framework}"
 
     @property
     def key(self) -> str:
@@ -88,6 +91,8 @@ class Case:
             "kernel": str(self.kernel),
             "precision": str(self.precision),
             "steps_per_call": self.steps_per_call,
+            # Not there for TensorFlow: what was stored before there were others stays comparable.
+            **({} if self.framework is Framework.TENSORFLOW else {"framework": str(self.framework)}),
         }
 
     @classmethod
@@ -103,6 +108,7 @@ class Case:
             kernel=Kernel(plain["kernel"]),
             precision=Precision(plain["precision"]),
             batches=batches if own else None,
+            framework=Framework(plain.get("framework", Framework.TENSORFLOW)),
         )
 
     @classmethod
@@ -113,7 +119,8 @@ class Case:
         if key is None or parts is None:
             raise ValueError(
                 f"{text!r} is not a case. A case looks like forward[translation-b32-cpu-loop-float32]: "
-                "path[workload-bBATCH-device-kernel-precision]; 'python -m lstm_models list' shows all."
+                "path[workload-bBATCH-device-kernel-precision], and -jax or -torch after it where Keras runs on these; "
+                "'python -m lstm_models list' shows all."
             )
         if parts["workload"] not in workloads:
             raise ValueError(f"{text!r}: no workload {parts['workload']!r}; there are: {', '.join(workloads)}.")
@@ -125,4 +132,5 @@ class Case:
             kernel=Kernel(parts["kernel"]),
             precision=Precision(parts["precision"]),
             batches=int(parts["batches"]) if parts["batches"] else None,
+            framework=Framework(parts["framework"] or Framework.TENSORFLOW),
         )

@@ -19,7 +19,7 @@ from lstm_models.models import Built
 from lstm_models.problem import Problem
 from lstm_models.rounds import slowdown, timed
 from lstm_models.step import Step, synchronise
-from lstm_models.words import Device, Kernel, Path
+from lstm_models.words import Device, Framework, Kernel, Path
 from lstm_models.workloads import Workload
 
 #: Bytes that earlier cases may leave on the GPU before a peak above them is in doubt.
@@ -65,13 +65,12 @@ class Engine:
         self._start()
         tiny = Workload("warm-up", "", units=2, timesteps=3, features=2, head="linear", outputs=1)
         device = Device.GPU if backend().has_gpu() else Device.CPU
+        framework = Framework(backend().name)
         for path in Path:
-            _opened(Case(path, tiny, 2, device, Kernel.LOOP))
+            _opened(Case(path, tiny, 2, device, Kernel.LOOP, framework=framework))
         # Compilers are loaded by their first use; so is cuDNN, which takes seconds, once in a process.
-        for case in (
-            Case(Path.FORWARD, tiny, 2, device, Kernel.XLA),
-            Case(Path.BACKWARD, tiny, 2, device, Kernel.CUDNN),
-        ):
+        for path, kernel in ((Path.FORWARD, Kernel.XLA), (Path.BACKWARD, Kernel.CUDNN)):
+            case = Case(path, tiny, 2, device, kernel, framework=framework)
             if kernels.unavailable(case) is None:
                 _opened(case)
         _free()

@@ -1,11 +1,11 @@
-"""Kernels: what each asks of Keras, where it can exist, and how a proof must name it. No TensorFlow here."""
+"""Kernels: what each asks of Keras, where it can exist, and how a proof must name it. No framework here."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Optional, Union
 
-from lstm_models.words import Device, Kernel, Precision
+from lstm_models.words import Device, Framework, Kernel, Precision
 
 if TYPE_CHECKING:
     from lstm_models.case import Case
@@ -21,7 +21,7 @@ class Settings:
     """What a kernel sets. ``None``: left at Keras's own default.
 
     ``use_cudnn`` and ``unroll`` are arguments of ``keras.layers.LSTM``, ``jit_compile`` one of ``Model.compile`` and
-    ``tf.function``.
+    ``tf.function``: XLA on TensorFlow, ``torch.compile`` on torch. On JAX all is compiled, whatever is asked.
     """
 
     use_cudnn: Optional[bool]
@@ -36,6 +36,15 @@ _SETTINGS = {
     Kernel.UNROLLED: Settings(use_cudnn=False, unroll=True, jit_compile=False),
     # Keras turns jit_compile off for a layer that could use cuDNN; with use_cudnn=False XLA exists for every layer.
     Kernel.XLA: Settings(use_cudnn=False, unroll=False, jit_compile=True),
+    Kernel.INDUCTOR: Settings(use_cudnn=False, unroll=False, jit_compile=True),
+}
+
+#: JAX compiles everything with XLA, so that a compiled loop is its loop. torch's loop is a loop of Python, which runs
+#: step after step as an unrolled one does; ``inductor`` is what ``torch.compile`` makes of it.
+EXIST = {
+    Framework.TENSORFLOW: (Kernel.AUTO, Kernel.CUDNN, Kernel.LOOP, Kernel.UNROLLED, Kernel.XLA),
+    Framework.JAX: (Kernel.AUTO, Kernel.CUDNN, Kernel.LOOP, Kernel.UNROLLED),
+    Framework.TORCH: (Kernel.AUTO, Kernel.CUDNN, Kernel.LOOP, Kernel.INDUCTOR),
 }
 
 
@@ -49,7 +58,7 @@ def expected(case: Case) -> Optional[str]:
     return None if case.kernel is Kernel.AUTO else str(case.kernel)
 
 
-def obstacles(workload: Workload) -> tuple[str, ...]:
+def obstacles(workload: Workload, framework: Framework = Framework.TENSORFLOW) -> tuple[str, ...]:
     """The settings of a workload that keep its LSTMs off cuDNN on a GPU host, each as ``key = value: why``.
 
     Source: keras/src/backend/tensorflow/rnn.py, ``cudnn_ok``, and layers/rnn/lstm.py, ``inner_loop``. A left mask is
@@ -66,15 +75,17 @@ def obstacles(workload: Workload) -> tuple[str, ...]:
         found.append(f'activation = "{workload.activation}": the cuDNN LSTM is tanh only')
     if not workload.use_bias:
         found.append("use_bias = false: the cuDNN LSTM always has a bias")
+    if workload.mask != "none" and framework is not Framework.TENSORFLOW:
+        found.append(f'mask = "{workload.mask}": Keras on {framework} leaves cuDNN for every mask')
     return tuple(found)
 
 
-def breaks_cudnn(workload: Workload) -> str:
+def breaks_cudnn(workload: Workload, framework: Framework = Framework.TENSORFLOW) -> str:
     """Why cuDNN, once picked, fails while running; empty if it does not.
 
     Source: ``_assert_valid_mask`` in keras/src/backend/tensorflow/rnn.py (Keras 3; Keras 2 fell back instead).
     """
-    if workload.mask == "left":
+    if workload.mask == "left" and framework is Framework.TENSORFLOW:
         return 'mask = "left": cuDNN takes padding at the end only; Keras 3 fails at run time on padding at the start'
     return ""
 
@@ -85,14 +96,17 @@ def unavailable(case: Case) -> Optional[str]:
     Whether the machine has a GPU is not asked here.
     """
     workload, kernel = case.workload, case.kernel
+    if kernel not in EXIST[case.framework]:
+        return f"{kernel}: Keras on {case.framework} has no such kernel"
     if kernel is Kernel.CUDNN and case.device is Device.CPU:
         return "cudnn on cpu: cuDNN runs on NVIDIA GPUs only"
-    if kernel is Kernel.CUDNN and obstacles(workload):
-        return f"cudnn: {obstacles(workload)[0]}"
-    if kernel is Kernel.CUDNN and breaks_cudnn(workload):
-        return f"cudnn: {breaks_cudnn(workload)}"
-    if kernel is Kernel.AUTO and case.device is Device.GPU and breaks_cudnn(workload) and not obstacles(workload):
-        return f"auto on gpu picks cuDNN here: {breaks_cudnn(workload)}"
+    obstacle, breaks = obstacles(workload, case.framework), breaks_cudnn(workload, case.framework)
+    if kernel is Kernel.CUDNN and obstacle:
+        return f"cudnn: {obstacle[0]}"
+    if kernel is Kernel.CUDNN and breaks:
+        return f"cudnn: {breaks}"
+    if kernel is Kernel.AUTO and case.device is Device.GPU and breaks and not obstacle:
+        return f"auto on gpu picks cuDNN here: {breaks}"
     if workload.kind == "saved" and kernel in (Kernel.UNROLLED, Kernel.CUDNN):
         return f"{kernel}: a saved model is timed as auto, loop or xla; its layers were made before this suite saw them"
     if workload.kind == "saved" and case.precision is not Precision.FLOAT32:

@@ -101,7 +101,7 @@ def _fed_back(distributions: Array) -> Array:
 def _zero_masked(case: Case) -> bool:
     """cuDNN puts out zeros at masked steps, Keras's loop the output of the step before."""
     may_be_cudnn = case.device is Device.GPU and case.kernel in (Kernel.CUDNN, Kernel.AUTO)
-    return may_be_cudnn and not kernels.obstacles(case.workload)
+    return may_be_cudnn and not kernels.obstacles(case.workload, case.framework)
 
 
 def _under_loop(case: Case, batch: Dataset) -> Reference:

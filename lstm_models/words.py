@@ -27,14 +27,23 @@ class Path(Word):
     PREDICT = "predict"
 
 
+class Framework(Word):
+    """What Keras runs on, as ``KERAS_BACKEND`` spells it. The first is Keras's default."""
+
+    TENSORFLOW = "tensorflow"
+    JAX = "jax"
+    TORCH = "torch"
+
+
 class Kernel(Word):
-    """How the recurrence is computed."""
+    """How the recurrence is computed. Not every framework has every kernel (:data:`lstm_models.kernels.EXIST`)."""
 
     AUTO = "auto"
     CUDNN = "cudnn"
     LOOP = "loop"
     UNROLLED = "unrolled"
     XLA = "xla"
+    INDUCTOR = "inductor"
 
 
 class Device(Word):

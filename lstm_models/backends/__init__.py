@@ -11,9 +11,9 @@ from typing import Mapping
 
 from lstm_models.backends.interface import Backend
 from lstm_models.problem import Problem
+from lstm_models.words import Framework
 
-#: As ``KERAS_BACKEND`` spells them. The first is Keras's default.
-NAMES = ("tensorflow", "jax", "torch")
+NAMES = tuple(str(framework) for framework in Framework)
 
 
 def name(environ: Mapping[str, str] = os.environ) -> str:

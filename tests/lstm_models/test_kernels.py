@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from lstm_models import kernels, workloads
-from lstm_models.words import Device, Kernel, Precision
+from lstm_models.case import Case
+from lstm_models.words import Device, Framework, Kernel, Precision
 from lstm_models.workloads import Workload
 from tests.lstm_models import tiny
 
@@ -88,3 +89,25 @@ def test_a_saved_model_is_measured_in_one_precision() -> None:
     reason = kernels.unavailable(tiny.case(saved, precision=Precision.MIXED_FLOAT16))
     assert reason is not None
     assert "the precision it was saved with" in reason
+
+
+def test_each_framework_has_its_kernels_and_says_so_of_the_others() -> None:
+    for framework, kernel in [(Framework.JAX, Kernel.XLA), (Framework.TENSORFLOW, Kernel.INDUCTOR)]:
+        reason = kernels.unavailable(replace(tiny.case(FEATURES, kernel=kernel), framework=framework))
+        assert reason == f"{kernel}: Keras on {framework} has no such kernel"
+    for framework, found in kernels.EXIST.items():
+        assert {Kernel.AUTO, Kernel.CUDNN, Kernel.LOOP} <= set(found)
+        masked = replace(tiny.case(replace(FEATURES, mask="right"), kernel=Kernel.CUDNN, device=Device.GPU))
+        reason = kernels.unavailable(replace(masked, framework=framework))
+        assert (reason is None) == (framework is Framework.TENSORFLOW)
+
+
+def test_the_framework_stands_in_ids_and_in_the_work_unless_it_is_the_default() -> None:
+    plain = tiny.case(FEATURES)
+    other = replace(plain, framework=Framework.JAX)
+    assert other.key == plain.key[:-1] + "-jax]"
+    assert other.hash != plain.hash
+    for case in (plain, other):
+        assert Case.parse(case.key, {FEATURES.name: FEATURES}) == case
+        assert Case.from_plain(case.to_plain()) == case
+    assert "framework" not in plain.to_plain()
