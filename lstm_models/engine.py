@@ -81,6 +81,7 @@ class Engine:
         self.close(slot)
         self._start()
         asked = Case.from_plain(case)
+        _check_framework(asked)
         _check_device(asked)
         left = _device_bytes(asked.device)
         try:
@@ -219,6 +220,11 @@ def _agreement(case: Case, opening: _Opening) -> Agreement:
 
     weights = None if case.workload.kind in ("builder", "saved") else data.weights(case.workload)
     return oracle.check(case, opening.first_batch, weights, opening.step)
+
+
+def _check_framework(case: Case) -> None:
+    if backend().name != case.framework:
+        raise Problem("open", f"{case.key} is a case of {case.framework}, and Keras runs on {backend().name} here.")
 
 
 def _check_device(case: Case) -> None:

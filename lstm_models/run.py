@@ -81,9 +81,11 @@ def _trace(engine: Any, folder: str) -> None:
         raise Problem("run", f"--trace {folder}: there is a file of this name; give a folder.")
     with backend().profile(folder):
         engine.run(1, TRACED_CALLS)
-    print(
-        f"  trace          {TRACED_CALLS} calls, in {folder}: tensorboard --logdir {folder} (with its profile plugin)"
-    )
+    file = os.path.join(folder, "trace.json")
+    shown = f"tensorboard --logdir {folder} (with its profile plugin)"
+    if os.path.exists(file):
+        shown = f"open {file} in ui.perfetto.dev or chrome://tracing"
+    print(f"  trace          {TRACED_CALLS} calls, in {folder}: {shown}")
 
 
 def _quartiles(values: Sequence[float]) -> tuple[float, float, float]:
