@@ -81,6 +81,7 @@ class Engine:
         self.close(slot)
         self._start()
         asked = Case.from_plain(case)
+        _check_kernel(asked)
         _check_device(asked)
         left = _device_bytes(asked.device)
         try:
@@ -219,6 +220,13 @@ def _agreement(case: Case, opening: _Opening) -> Agreement:
 
     weights = None if case.workload.kind in ("builder", "saved") else data.weights(case.workload)
     return oracle.check(case, opening.first_batch, weights, opening.step)
+
+
+def _check_kernel(case: Case) -> None:
+    """Side by side, one record goes to two frameworks; what only one of them has is not comparable."""
+    here = Framework(backend().name)
+    if case.kernel not in kernels.EXIST[here]:
+        raise Problem("open", f"{case.key}: Keras on {here} has no kernel {case.kernel}.")
 
 
 def _check_device(case: Case) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as File
 
 from lstm_models import kernels, workloads
 from lstm_models.case import BATCHES_PER_CALL, Case
+from lstm_models.words import Framework
 from lstm_models.workloads import Workload
 from perf import expectation_file
 from perf.expectation_file import Contestant, Promise
@@ -24,6 +25,7 @@ class Host:
 
     devices: tuple[str, ...]
     cpu_flags: frozenset[str]
+    framework: Framework = Framework.TENSORFLOW
 
 
 def of_suite(
@@ -32,36 +34,48 @@ def of_suite(
     """The built-in expectations and those of a user's ``file``, and their cases, each once.
 
     ``own`` says that the ``available`` workloads are a user's: the built-in expectations are of others and stay away,
-    as do those of a larger ``profile``.
+    as do those of a larger ``profile`` and those that are not promised on the host's framework.
     Raises :class:`Refusal` for a file that is not as it must be, or takes a name that is taken.
     """
     promises = expectation_file.read(BUILT_IN)
     taken = {promise.id for promise in promises}
-    wanted = PROFILES[: PROFILES.index(profile) + 1]
-    of_profile = [promise for promise in promises if promise.profile in wanted and not own]
-    made = [_made(promise, BUILT_IN, available, host) for promise in of_profile]
+    profiles = PROFILES[: PROFILES.index(profile) + 1]
+    asked = [promise for promise in promises if not own and _asked(promise, profiles, host)]
+    made = [_made(promise, BUILT_IN, available, host) for promise in asked]
     if file is not None:
         promises = expectation_file.read(file)
         if again := [promise.id for promise in promises if promise.id in taken]:
             raise Refusal(f"{file}: [expectation.{again[0]}]: there is a built-in expectation of this name.")
         both = {**workloads.builtin(), **available}
-        made += [_made(promise, file, both, host) for promise in promises if promise.profile in wanted]
+        made += [_made(promise, file, both, host) for promise in promises if _asked(promise, profiles, host)]
     cases = {case.key: case for _, cases in made for case in cases}
     return tuple(expectation for expectation, _ in made), tuple(cases.values())
+
+
+def _asked(promise: Promise, profiles: Sequence[str], host: Host) -> bool:
+    """Whether it is made in this profile, and on this framework: by its own word, and by the kernels that there are."""
+    exist = kernels.EXIST[host.framework]
+    return (
+        promise.profile in profiles
+        and host.framework in (promise.frameworks or tuple(Framework))
+        and promise.first.kernel in exist
+        and promise.second.kernel in exist
+    )
 
 
 def _made(
     promise: Promise, file: File, available: Mapping[str, Workload], host: Host
 ) -> tuple[Expectation, list[Case]]:
     of_first, of_second = (
-        {size: _case(promise, side, size, available, file) for size in promise.sizes}
+        {size: replace(_case(promise, side, size, available, file), framework=host.framework) for size in promise.sizes}
         for side in (promise.first, promise.second)
     )
     cases = [*of_first.values(), *of_second.values()]
     first_label, second_label = _labels(promise.first, promise.second)
     names = dict.fromkeys(by_size[promise.sizes[0]].workload.name for by_size in (of_first, of_second))
     expectation = Expectation(
-        id=promise.id,
+        # Ratios of one framework say nothing of another's.
+        id=promise.id if host.framework is Framework.TENSORFLOW else f"{promise.id}-{host.framework}",
         kind=promise.kind,
         metric=promise.metric,
         axis=promise.axis,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lstm_models import workloads
 from lstm_models.words import Device
-from perf import cases, expectations
+from perf import cases, expectations, profiles
 from perf.harness.records import CaseSpec
 from perf.harness.suite import Suite, SuiteRequest
 
@@ -50,7 +50,7 @@ def suite(request: SuiteRequest, project: Path) -> Suite:
     specs += [case(name, skip=reason) for name, reason in listed.get("skipped", {}).items()]
     if listed.get("real", False):
         devices = tuple(Device(device) for device in request.devices)
-        found = cases.cases(request.profile, workloads.builtin(), devices, paired=request.paired)
+        found = profiles.cases(request.profile, workloads.builtin(), devices, paired=request.paired)
         specs += [cases.spec(case) for case in found]
     host = expectations.Host(request.devices, frozenset())
     real = listed.get("expectations", False)

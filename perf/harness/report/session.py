@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perf.harness.frameworks import TENSORFLOW
 from perf.harness.numbers import counted
 from perf.harness.paired_gate import PairedGate
 from perf.harness.rebuild import environment_notes
@@ -33,8 +34,9 @@ def header_lines(session: Session) -> list[str]:
         against = f", side by side with {' '.join(options.against)}"
     elif prepared.baseline is not None:
         against = f", against {prepared.baseline.name}"
+    on = devices if prepared.framework is TENSORFLOW else f"{devices} with {prepared.framework.title}"
     lines = [
-        f"lstm-perf: profile {options.profile} on {devices}, {processes}, margin {options.margin_percent:g} %, "
+        f"lstm-perf: profile {options.profile} on {on}, {processes}, margin {options.margin_percent:g} %, "
         f"seed {session.seed}{against}",
         f"machine: {prepared.machine.id}",
     ]
@@ -44,6 +46,8 @@ def header_lines(session: Session) -> list[str]:
     for name, side in zip(("baseline", "candidate"), prepared.sides or (), strict=False):
         if side.released:
             lines.append(f"{name}: could not be held at the other side's versions: {', '.join(side.released)}")
+    if prepared.suite.selection_absent:
+        lines.append(prepared.suite.selection_absent)
     return lines
 
 
