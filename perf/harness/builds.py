@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perf.harness.environment import Side
-from perf.harness.environment_cache import cache_folder, folder_to_build, only_builder, read_record, write_record
+from perf.harness.environment_cache import (
+    cache_folder,
+    folder_to_build,
+    mark_used,
+    only_builder,
+    read_record,
+    write_record,
+)
 from perf.harness.errors import Refusal
 from perf.harness.frameworks import TENSORFLOW, framework_of
 from perf.harness.installed import Installed, by_canonical_name, installed, why_no_worker
@@ -85,6 +92,7 @@ def _reused(asked: Recipe, place: Path) -> BuiltSide | None:
         return None
     if found.packages != record.get("packages"):
         return None
+    mark_used(place)
     return BuiltSide(_side(place, asked.spec), tuple(record.get("released", ())), True, found.packages)
 
 
