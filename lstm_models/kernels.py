@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Optional, Union
 
-from lstm_models.words import Device, Framework, Kernel, Precision
+from lstm_models.words import Device, Framework, Inputs, Kernel, Path, Precision
 
 if TYPE_CHECKING:
     from lstm_models.case import Case
@@ -100,6 +100,8 @@ def unavailable(case: Case) -> Optional[str]:
         return f"{kernel}: Keras on {case.framework} has no such kernel"
     if kernel is Kernel.CUDNN and case.device is Device.CPU:
         return "cudnn on cpu: cuDNN runs on NVIDIA GPUs only"
+    if case.inputs is Inputs.HOST and case.path is not Path.FORWARD:
+        return f"inputs on the host: they are a choice for forward only, and the case's path is {case.path}"
     obstacle, breaks = obstacles(workload, case.framework), breaks_cudnn(workload, case.framework)
     if kernel is Kernel.CUDNN and obstacle:
         return f"cudnn: {obstacle[0]}"

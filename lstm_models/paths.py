@@ -37,7 +37,7 @@ def open_path(case: Case, built: Built, dataset: Dataset) -> Step:
 
 def _open(case: Case, built: Built, dataset: Dataset) -> Step:
     if case.path is Path.FORWARD:
-        return backend().forward(built, dataset)
+        return backend().forward(built, dataset, case.inputs)
     if case.path is Path.BACKWARD:
         return backend().backward(built, dataset)
     return keras_paths.open_path(case, built, dataset)

@@ -53,6 +53,13 @@ class Device(Word):
     GPU = "gpu"
 
 
+class Inputs(Word):
+    """Where the inputs lie that a forward call is given: on its device, or as NumPy arrays on the host."""
+
+    DEVICE = "device"
+    HOST = "host"
+
+
 class Precision(Word):
     """Keras dtype policy."""
 

@@ -12,7 +12,7 @@ from lstm_models import arithmetic, kernels, workloads
 from lstm_models.case import Case
 from lstm_models.selection_places import GROUPS
 from lstm_models.selection_workloads import setting_id
-from lstm_models.words import Device, Framework, Path
+from lstm_models.words import Device, Framework, Inputs, Path
 from lstm_models.workloads import Workload, WorkloadError
 from perf import expectations, profiles
 from perf.harness.errors import Refusal
@@ -20,6 +20,7 @@ from perf.harness.machine import cpu_flags
 from perf.harness.margins import load_margins
 from perf.harness.records import CaseSpec, Work
 from perf.harness.suite import BUILT_IN, Suite, SuiteRequest
+from perf.harness.why.records import TRANSFER
 
 HERE = File(__file__).parent
 
@@ -125,6 +126,8 @@ def work(case: Case) -> Work:
     }
     if case.path not in (Path.FIT, Path.EVALUATE):
         del traits["data set size"]  # follows from the path and the batch
+    if case.inputs is Inputs.HOST:
+        traits[TRANSFER] = "inputs on the host"
     return Work(
         traits=traits,
         peak=str(case.precision).replace("mixed_", ""),

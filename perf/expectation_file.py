@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Any, TypeVar
 
-from lstm_models.words import Device, Framework, Kernel, Path, Precision
+from lstm_models.words import Device, Framework, Inputs, Kernel, Path, Precision
 from perf.harness.crossover import BAND
 from perf.harness.errors import Refusal
 from perf.harness.expectation_records import Axis, Kind, Where
@@ -30,6 +30,7 @@ class Contestant:
     kernel: Kernel
     device: Device = Device.CPU
     precision: Precision = Precision.FLOAT32
+    inputs: Inputs = Inputs.DEVICE
     path: Path | None = None
     workload: str | None = None
     batch: int | None = None
@@ -206,6 +207,7 @@ _CONTESTANT_KEYS: Mapping[str, _Key] = {
     "kernel": _word(Kernel),
     "device": _word(Device),
     "precision": _word(Precision),
+    "inputs": _word(Inputs),
     "path": _word(Path),
     "workload": _TEXT,
     "batch": _WHOLE,

@@ -121,6 +121,7 @@ def _case(promise: Promise, side: Contestant, size: int, available: Mapping[str,
         side.kernel,
         side.precision,
         None if side.batches == BATCHES_PER_CALL else side.batches,
+        inputs=side.inputs,
     )
 
 
@@ -149,6 +150,7 @@ def _labels(first: Contestant, second: Contestant) -> tuple[str, str]:
             "timesteps": f"t{side.timesteps}" if side.timesteps else "",
             "device": str(side.device),
             "precision": str(side.precision),
+            "inputs": f"{side.inputs} inputs",
             "variables": " ".join(f"{name}={value}" for name, value in side.variables.items()),
         }
 

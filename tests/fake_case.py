@@ -9,11 +9,10 @@ from lstm_models.case import Case
 
 
 def key_of(case: Mapping[str, Any]) -> str:
-    """A payload's key: its own, else composed as ``lstm_models.case.Case.key`` does."""
+    """A payload's key: its own, else that of the real case which it is."""
     if "key" in case:
         return str(case["key"])
-    words = (case["workload"]["name"], f"b{case['batch']}", case["device"], case["kernel"], case["precision"])
-    return f"{case['path']}[{'-'.join(words)}]"
+    return Case.from_plain(case).key
 
 
 def steps_per_call(case: Mapping[str, Any]) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from lstm_models import kernels, workloads
 from lstm_models.case import Case
-from lstm_models.words import Device, Framework, Kernel, Precision
+from lstm_models.words import Device, Framework, Inputs, Kernel, Path, Precision
 from lstm_models.workloads import Workload
 from tests.lstm_models import tiny
 
@@ -111,3 +111,17 @@ def test_the_framework_stands_in_ids_and_in_the_work_unless_it_is_the_default() 
         assert Case.parse(case.key, {FEATURES.name: FEATURES}) == case
         assert Case.from_plain(case.to_plain()).to_plain() == case.to_plain()
     assert "framework" not in plain.to_plain()
+
+
+def test_inputs_on_the_host_stand_in_ids_and_in_the_work_and_are_forwards_choice() -> None:
+    plain = tiny.case(FEATURES)
+    host = replace(plain, inputs=Inputs.HOST)
+    assert host.key == plain.key[:-1] + "-host]"
+    assert host.hash != plain.hash
+    assert "inputs" not in plain.to_plain()
+    for case in (host, replace(host, framework=Framework.TORCH)):
+        assert Case.parse(case.key, {FEATURES.name: FEATURES}) == case
+        assert Case.from_plain(case.to_plain()).hash == case.hash
+    assert kernels.unavailable(host) is None
+    for path in set(Path) - {Path.FORWARD}:
+        assert f"the case's path is {path}" in (kernels.unavailable(replace(host, path=path)) or "")

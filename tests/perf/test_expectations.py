@@ -10,6 +10,7 @@ import pytest
 from lstm_models import workloads
 from lstm_models.words import Kernel
 from lstm_models.workloads import Workload
+from perf import cases as suite_cases
 from perf import expectation_file, expectations
 from perf.expectations import Host
 from perf.harness.crossover import asserted_sizes
@@ -104,6 +105,18 @@ def test_a_side_has_what_is_its_own(tmp_path: Path) -> None:
     assert found.second.variables == {"A": "1"}
     assert cases[found.first.cases[1]].kernel is Kernel.UNROLLED
     assert (found.path, found.workload) == ("forward, predict", "translation-t10, translation")
+
+
+def test_sides_that_differ_in_where_their_inputs_lie_say_so(tmp_path: Path) -> None:
+    found, cases = made(
+        tmp_path,
+        kind='"ordering"', where=None, at=None, batch="1",
+        first='{ kernel = "xla" }', second='{ kernel = "xla", inputs = "host" }',
+    )  # fmt: skip
+    assert (found.first.label, found.second.label) == ("device inputs xla", "host inputs xla")
+    assert found.second.cases == {1: "forward[translation-b1-cpu-xla-float32-host]"}
+    traits = [suite_cases.work(cases[side.cases[1]]).traits for side in (found.second, found.first)]
+    assert set(traits[0].items()) - set(traits[1].items()) == {("transfer", "inputs on the host")}
 
 
 @pytest.mark.parametrize(
