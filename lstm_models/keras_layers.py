@@ -10,7 +10,7 @@ import os
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator
 
-from lstm_models import kernels
+from lstm_models import cudnn_layer, kernels
 from lstm_models.problem import Problem
 from lstm_models.words import Kernel, Precision
 
@@ -69,6 +69,8 @@ def lstm_maker(kernel: Kernel) -> Callable[..., Any]:
 
     def lstm(units: int, **options: Any) -> Any:
         settings = kernels.settings(kernel)
+        if kernel is Kernel.CUDNN_LAYER:
+            return cudnn_layer.layer(keras(), units, options)
         options = {key: value for key, value in options.items() if key not in ("use_cudnn", "unroll")}
         if settings.unroll is not None:
             options["unroll"] = settings.unroll
@@ -156,7 +158,7 @@ def resolved(model: Any) -> dict[str, str]:
     layers = recurrent_layers(model)
 
     def of(read: Callable[[Any], Any]) -> str:
-        return ", ".join(sorted({str(read(layer)) for layer in layers})) or "no LSTM layer"
+        return ", ".join(sorted({str(read(layer)) for layer in layers})) or "no layer that has it"
 
     return {
         "jit_compile": str(jit_compiled(model)),

@@ -37,12 +37,14 @@ _SETTINGS = {
     # Keras turns jit_compile off for a layer that could use cuDNN; with use_cudnn=False XLA exists for every layer.
     Kernel.XLA: Settings(use_cudnn=False, unroll=False, jit_compile=True),
     Kernel.INDUCTOR: Settings(use_cudnn=False, unroll=False, jit_compile=True),
+    # A layer of its own, which has neither argument: lstm_models.cudnn_layer.
+    Kernel.CUDNN_LAYER: Settings(use_cudnn=True, unroll=False, jit_compile=False),
 }
 
 #: JAX compiles everything with XLA, so that a compiled loop is its loop. torch's loop is a loop of Python, which runs
 #: step after step as an unrolled one does; ``inductor`` is what ``torch.compile`` makes of it.
 EXIST = {
-    Framework.TENSORFLOW: (Kernel.AUTO, Kernel.CUDNN, Kernel.LOOP, Kernel.UNROLLED, Kernel.XLA),
+    Framework.TENSORFLOW: (Kernel.AUTO, Kernel.CUDNN, Kernel.LOOP, Kernel.UNROLLED, Kernel.XLA, Kernel.CUDNN_LAYER),
     Framework.JAX: (Kernel.AUTO, Kernel.CUDNN, Kernel.LOOP, Kernel.UNROLLED),
     Framework.TORCH: (Kernel.AUTO, Kernel.CUDNN, Kernel.LOOP, Kernel.INDUCTOR),
 }
@@ -55,6 +57,8 @@ def settings(kernel: Kernel) -> Settings:
 
 def expected(case: Case) -> Optional[str]:
     """The kernel that the proof must find; ``None`` for ``auto``, where the framework chooses."""
+    if case.kernel is Kernel.CUDNN_LAYER:
+        return str(Kernel.CUDNN)
     return None if case.kernel is Kernel.AUTO else str(case.kernel)
 
 
@@ -98,24 +102,38 @@ def unavailable(case: Case) -> Optional[str]:
     workload, kernel = case.workload, case.kernel
     if kernel not in EXIST[case.framework]:
         return f"{kernel}: Keras on {case.framework} has no such kernel"
-    if kernel is Kernel.CUDNN and case.device is Device.CPU:
-        return "cudnn on cpu: cuDNN runs on NVIDIA GPUs only"
+    only_cudnn = kernel in (Kernel.CUDNN, Kernel.CUDNN_LAYER)
+    if only_cudnn and case.device is Device.CPU:
+        return f"{kernel} on cpu: cuDNN runs on NVIDIA GPUs only"
     if case.inputs is Inputs.HOST and case.path is not Path.FORWARD:
         return f"inputs on the host: they are a choice for forward only, and the case's path is {case.path}"
     obstacle, breaks = obstacles(workload, case.framework), breaks_cudnn(workload, case.framework)
-    if kernel is Kernel.CUDNN and obstacle:
-        return f"cudnn: {obstacle[0]}"
-    if kernel is Kernel.CUDNN and breaks:
-        return f"cudnn: {breaks}"
+    if only_cudnn and obstacle:
+        return f"{kernel}: {obstacle[0]}"
+    if only_cudnn and breaks:
+        return f"{kernel}: {breaks}"
+    if kernel is Kernel.CUDNN_LAYER and (lacks := _lacks(workload)):
+        return f"cudnn-layer: {lacks}"
     if kernel is Kernel.AUTO and case.device is Device.GPU and breaks and not obstacle:
         return f"auto on gpu picks cuDNN here: {breaks}"
-    if workload.kind == "saved" and kernel in (Kernel.UNROLLED, Kernel.CUDNN):
+    if workload.kind == "saved" and (only_cudnn or kernel is Kernel.UNROLLED):
         return f"{kernel}: a saved model is timed as auto, loop or xla; its layers were made before this suite saw them"
     if workload.kind == "saved" and case.precision is not Precision.FLOAT32:
         return f"{case.precision}: a saved model keeps the precision it was saved with; it is measured once, as float32"
     if kernel is Kernel.UNROLLED:
         return _not_unrolled(workload)
     return None
+
+
+def _lacks(workload: Workload) -> str:
+    """What CuDNNLSTM cannot do that cuDNN can; empty if nothing. Source: layers/rnn/base_cudnn_rnn.py of Keras 2.15."""
+    if workload.dropout:
+        return f"dropout = {workload.dropout}: CuDNNLSTM has no such argument"
+    if workload.mask != "none":
+        return f'mask = "{workload.mask}": CuDNNLSTM refuses a mask'
+    if workload.kind == "builder":
+        return "it has two biases for one, and of a model of your own nobody knows which of its weights they are"
+    return ""
 
 
 def _not_unrolled(workload: Workload) -> Optional[str]:

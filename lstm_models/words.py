@@ -44,6 +44,7 @@ class Kernel(Word):
     UNROLLED = "unrolled"
     XLA = "xla"
     INDUCTOR = "inductor"
+    CUDNN_LAYER = "cudnn-layer"
 
 
 class Device(Word):

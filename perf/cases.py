@@ -48,7 +48,9 @@ def suite(request: SuiteRequest) -> Suite:
     expected, contenders = expectations.of_suite(
         request.expectations,
         available,
-        expectations.Host(request.devices, cpu_flags(), framework),
+        expectations.Host(
+            request.devices, cpu_flags(), framework, has_keras_2=importlib.util.find_spec("tf_keras") is not None
+        ),
         own=own,
         profile=request.profile,
     )

@@ -21,11 +21,12 @@ BUILT_IN = File(__file__).with_name("expectations.toml")
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What decides which expectations can be measured here."""
+    """What decides which expectations can be measured here. ``has_keras_2``: the package tf-keras is installed."""
 
     devices: tuple[str, ...]
     cpu_flags: frozenset[str]
     framework: Framework = Framework.TENSORFLOW
+    has_keras_2: bool = True
 
 
 def of_suite(
@@ -171,6 +172,13 @@ def _skip(promise: Promise, cases: Iterable[Case], host: Host) -> str | None:
     for device in dict.fromkeys(str(side.device) for side in (promise.first, promise.second)):
         if device not in host.devices:
             return f"no {device} is measured here"
+    if not host.has_keras_2 and any(_asks_for_keras_2(side) for side in (promise.first, promise.second)):
+        return "Keras 2 is not installed here: install the extra legacy, pip install -e '.[legacy]'"
     if has := [flag for flag in promise.unless_cpu_has if flag in host.cpu_flags]:
         return f"this CPU has {', '.join(has)}"
     return None
+
+
+def _asks_for_keras_2(side: Contestant) -> bool:
+    """As TensorFlow reads the variable."""
+    return side.variables.get("TF_USE_LEGACY_KERAS") in ("true", "True", "1")

@@ -28,7 +28,7 @@ def test_settings_leave_nothing_to_chance_but_in_auto() -> None:
 
 def test_the_proof_must_find_the_kernel_that_was_asked_for() -> None:
     for kernel in Kernel:
-        expected = None if kernel is Kernel.AUTO else str(kernel)
+        expected = {Kernel.AUTO: None, Kernel.CUDNN_LAYER: "cudnn"}.get(kernel, str(kernel))
         assert kernels.expected(tiny.case(FEATURES, kernel=kernel)) == expected
 
 
@@ -36,9 +36,10 @@ def test_all_but_cudnn_exist_on_the_cpu() -> None:
     for workload in workloads.builtin().values():
         for kernel in (Kernel.AUTO, Kernel.LOOP, Kernel.XLA):
             assert kernels.unavailable(tiny.case(workload, kernel=kernel)) is None
-        assert kernels.unavailable(tiny.case(workload, kernel=Kernel.CUDNN)) == (
-            "cudnn on cpu: cuDNN runs on NVIDIA GPUs only"
-        )
+        for kernel in (Kernel.CUDNN, Kernel.CUDNN_LAYER):
+            assert kernels.unavailable(tiny.case(workload, kernel=kernel)) == (
+                f"{kernel} on cpu: cuDNN runs on NVIDIA GPUs only"
+            )
 
 
 @pytest.mark.parametrize(
@@ -56,6 +57,11 @@ def test_all_but_cudnn_exist_on_the_cpu() -> None:
         pytest.param(Workload("b", "", kind="builder", builder="a:b"), Kernel.UNROLLED, "needs timesteps"),
         pytest.param(Workload("s", "", kind="saved", saved="m.keras"), Kernel.UNROLLED, "auto, loop or xla"),
         pytest.param(Workload("s", "", kind="saved", saved="m.keras"), Kernel.CUDNN, "auto, loop or xla"),
+        pytest.param(replace(FEATURES, activation="relu"), Kernel.CUDNN_LAYER, 'cudnn-layer: activation = "relu"'),
+        pytest.param(replace(FEATURES, dropout=0.2), Kernel.CUDNN_LAYER, "CuDNNLSTM has no such argument"),
+        pytest.param(replace(FEATURES, mask="right"), Kernel.CUDNN_LAYER, "CuDNNLSTM refuses a mask"),
+        pytest.param(Workload("b", "", kind="builder", builder="a:b"), Kernel.CUDNN_LAYER, "it has two biases"),
+        pytest.param(Workload("s", "", kind="saved", saved="m.keras"), Kernel.CUDNN_LAYER, "auto, loop or xla"),
     ],
 )
 def test_what_cannot_exist_on_a_gpu_host_says_why(workload: Workload, kernel: Kernel, words: str) -> None:
@@ -74,6 +80,8 @@ def test_what_cannot_exist_on_a_gpu_host_says_why(workload: Workload, kernel: Ke
         pytest.param(replace(FEATURES, stateful=True), Kernel.CUDNN, id="stateful"),
         pytest.param(replace(FEATURES, mask="left", activation="relu"), Kernel.AUTO, id="left mask off cuDNN anyway"),
         pytest.param(replace(FEATURES, mask="left"), Kernel.LOOP, id="left mask in a loop"),
+        pytest.param(replace(FEATURES, bidirectional=True), Kernel.CUDNN_LAYER, id="bidirectional CuDNNLSTM"),
+        pytest.param(replace(FEATURES, stateful=True), Kernel.CUDNN_LAYER, id="stateful CuDNNLSTM"),
         pytest.param(FEATURES, Kernel.XLA, id="XLA with a layer that could use cuDNN"),
         pytest.param(replace(FEATURES, timesteps=200), Kernel.UNROLLED, id="longest unrolled"),
         pytest.param(replace(FEATURES, stateful=True), Kernel.UNROLLED, id="stateful unrolled"),

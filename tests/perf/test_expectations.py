@@ -134,6 +134,16 @@ def test_a_case_that_cannot_exist_skips_it(tmp_path: Path) -> None:
     assert "cuDNN runs on NVIDIA GPUs only" in made(tmp_path, first='{ kernel = "cudnn" }')[0].skip
 
 
+def test_without_keras_2_what_asks_for_it_is_skipped_and_says_how_to_get_it() -> None:
+    without = replace(BOTH, has_keras_2=False)
+    found, _ = expectations.of_suite(None, workloads.builtin(), without, own=False)
+    skipped = {each.id for each in found if each.skip}
+    assert skipped == {each.id for each in found if each.id.startswith("cudnn-layer-")} != set()
+    assert {each.skip for each in found if each.skip} == {
+        "Keras 2 is not installed here: install the extra legacy, pip install -e '.[legacy]'"
+    }
+
+
 def test_a_users_own_workloads_can_be_named(tmp_path: Path) -> None:
     own = {"mine": replace(workloads.builtin()["rows"], name="mine")}
     found, _ = made(tmp_path, available=own, workload='"mine"')
