@@ -10,9 +10,9 @@ import os
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator
 
-from lstm_models import cudnn_layer, kernels
+from lstm_models import backends, cudnn_layer, kernels
 from lstm_models.problem import Problem
-from lstm_models.words import Kernel, Precision
+from lstm_models.words import Framework, Kernel, Precision
 
 #: Loss scale of mixed_float16: large enough that small gradients do not vanish, far from overflow.
 LOSS_SCALE = 1024.0
@@ -145,6 +145,8 @@ def compile_model(model: Any, kernel: Kernel, precision: Precision, loss: Any) -
     jit_compile: Any = kernels.settings(kernel).jit_compile
     if is_keras_2():
         jit_compile = jit_compile is True  # Keras 2 knows no "auto" and compiles only when told to
+    if backends.name() == Framework.JAX:
+        jit_compile = jit_compile or True  # a loop is no less compiled there; False would run every operation by itself
     model.compile(optimizer=optimizer, loss=loss, jit_compile=jit_compile)
 
 
