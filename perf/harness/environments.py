@@ -18,7 +18,7 @@ _MIB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One built environment: what was ``asked`` for, when it was last ``used``, and the ``size`` of its folder in bytes.
+    """One environment: what was ``asked`` for, when it was last ``used``, and the ``size`` of its folder in bytes.
 
     Files that uv shares with its own cache or with other environments are a part of that.
     """
