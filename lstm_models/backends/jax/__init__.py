@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Optional
 from lstm_models.backends.interface import Recorded, Unmultiplied
 from lstm_models.backends.jax import setup
 from lstm_models.proof import Proof
+from lstm_models.words import Inputs
 
 if TYPE_CHECKING:
     from lstm_models.case import Case
@@ -57,10 +58,10 @@ class Jax:
         arrays = [leaf for leaf in jax.tree_util.tree_leaves(value) if isinstance(leaf, jax.Array)]
         jax.block_until_ready(arrays or jax.live_arrays())
 
-    def forward(self, built: Built, dataset: Dataset) -> Step:
+    def forward(self, built: Built, dataset: Dataset, inputs: Inputs = Inputs.DEVICE) -> Step:
         from lstm_models.backends.jax.steps import forward_step
 
-        return forward_step(built, dataset)
+        return forward_step(built, dataset, inputs)
 
     def backward(self, built: Built, dataset: Dataset) -> Step:
         from lstm_models.backends.jax.steps import backward_step

@@ -15,6 +15,7 @@ from lstm_models.backends.jax.watching import Watched
 from lstm_models.data import Array, Dataset
 from lstm_models.models import Built
 from lstm_models.step import Step, resetter
+from lstm_models.words import Inputs
 
 
 class _Variables:
@@ -33,8 +34,8 @@ class _Variables:
         self.others = [variable.value for variable in self._model.non_trainable_variables]
 
 
-def forward_step(built: Built, dataset: Dataset) -> Step:
-    """The model's output, at inference."""
+def forward_step(built: Built, dataset: Dataset, inputs: Inputs) -> Step:
+    """The model's output, at inference. A jitted function takes NumPy arrays to the device at every call."""
     import jax
 
     model, variables = built.model, _Variables(built.model)
@@ -43,7 +44,7 @@ def forward_step(built: Built, dataset: Dataset) -> Step:
         return model.stateless_call(weights, others, _packed(inputs), training=False)
 
     function = Watched(jax.jit(forward))
-    arrays = [jax.device_put(array) for array in dataset.inputs]
+    arrays = list(dataset.inputs) if inputs is Inputs.HOST else [jax.device_put(array) for array in dataset.inputs]
 
     def call() -> Any:
         outputs, variables.others = function(variables.weights, variables.others, *arrays)
