@@ -81,7 +81,7 @@ class Engine:
         self.close(slot)
         self._start()
         asked = Case.from_plain(case)
-        _check_device(asked)
+        _check_process(asked)
         left = _device_bytes(asked.device)
         try:
             opening = _opened(asked)
@@ -221,8 +221,14 @@ def _agreement(case: Case, opening: _Opening) -> Agreement:
     return oracle.check(case, opening.first_batch, weights, opening.step)
 
 
-def _check_device(case: Case) -> None:
+def _check_process(case: Case) -> None:
     framework = backend()
+    if str(case.framework) != framework.name:
+        raise Problem(
+            "open",
+            f"{case.key}: Keras runs on {framework.title} in this process. Set KERAS_BACKEND={case.framework}, or name "
+            f"the case of {framework.title}.",
+        )
     if case.device is Device.GPU and not framework.has_gpu():
         raise Problem(
             "proof",
