@@ -10,7 +10,7 @@ from typing import Optional, Sequence
 from lstm_models import workloads
 from lstm_models.case import Case
 from lstm_models.problem import Problem
-from lstm_models.words import Device, Kernel, Path, Precision
+from lstm_models.words import Device, Framework, Kernel, Path, Precision
 from lstm_models.workloads import Workload, WorkloadError
 
 
@@ -39,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
     running = commands.add_parser("run", help="one case, in this process: proof, errors, first call, time per step")
     running.add_argument("case", metavar="CASE", help="e.g. forward[translation-b32-cpu-loop-float32]")
     running.add_argument("--rounds", type=_positive, default=30, metavar="N", help="timed rounds (default 30)")
-    running.add_argument("--trace", metavar="DIR", help="write a tf.profiler trace of a few steps to DIR")
+    running.add_argument("--trace", metavar="DIR", help="write a profiler trace of a few steps to DIR")
     running.set_defaults(command=_run)
     explaining = commands.add_parser("explain", help="which kernel Keras picks for a workload, and why")
     explaining.add_argument("workload", metavar="WORKLOAD")
@@ -74,6 +74,8 @@ def _list(asked: argparse.Namespace) -> int:
     print("  python -m lstm_models run 'forward[translation-b32-cpu-loop-float32]'")
     for name, words in (("path", Path), ("device", Device), ("kernel", Kernel), ("precision", Precision)):
         print(f"  {name:<10} {' | '.join(str(word) for word in words)}")
+    others = " or ".join(f"-{word}" for word in Framework if word is not Framework.TENSORFLOW)
+    print(f"  framework  TensorFlow; {others} after the precision where Keras runs on it")
     print("Any batch size may be named; those above are the ones that the suite measures.")
     return 0
 
@@ -127,16 +129,18 @@ def _run(asked: argparse.Namespace) -> int:
     except ValueError as error:
         raise Wrong(str(error)) from error
     _quiet(hide_gpus=case.device is Device.CPU)
+    if case.framework is not Framework.TENSORFLOW:  # which Keras takes by itself
+        os.environ.setdefault("KERAS_BACKEND", str(case.framework))
     from lstm_models.run import run
 
     return run(case, asked.rounds, asked.trace)
 
 
 def _quiet(hide_gpus: bool) -> None:
-    """Before TensorFlow is imported: without its start-up lines, and without a GPU where none is asked for.
+    """Before the framework is imported: without its start-up lines, and without a GPU where none is asked for.
 
     NumPy's BLAS gets one thread: on a machine with other work its threads wait for each other, and the oracle's small
-    products took 12 times as long on two as on one. TensorFlow does not use it.
+    products took 12 times as long on two as on one. No framework uses it.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -65,9 +65,10 @@ def expected(case: Case) -> Optional[str]:
 def obstacles(workload: Workload, framework: Framework = Framework.TENSORFLOW) -> tuple[str, ...]:
     """The settings of a workload that keep its LSTMs off cuDNN on a GPU host, each as ``key = value: why``.
 
-    Source: keras/src/backend/tensorflow/rnn.py, ``cudnn_ok``, and layers/rnn/lstm.py, ``inner_loop``. A left mask is
-    not among them: Keras picks cuDNN for it all the same, see :func:`breaks_cudnn`. Of a builder or a saved model
-    nothing is known here.
+    Source: layers/rnn/lstm.py, ``inner_loop``, and in keras/src/backend tensorflow/rnn.py, ``cudnn_ok``, and
+    jax/rnn.py, ``cudnn_ok`` and ``lstm`` (cuDNN there since Keras 3.14). On TensorFlow a left mask is not among them:
+    Keras picks cuDNN for it all the same, see :func:`breaks_cudnn`. Of a builder or a saved model nothing is known
+    here.
     """
     found = []
     if workload.recurrent_dropout:
@@ -84,13 +85,21 @@ def obstacles(workload: Workload, framework: Framework = Framework.TENSORFLOW) -
     return tuple(found)
 
 
-def breaks_cudnn(workload: Workload, framework: Framework = Framework.TENSORFLOW) -> str:
-    """Why cuDNN, once picked, fails while running; empty if it does not.
+def breaks_cudnn(
+    workload: Workload,
+    framework: Framework = Framework.TENSORFLOW,
+    precision: Precision = Precision.FLOAT32,
+) -> str:
+    """Why cuDNN, once picked, fails while it is compiled or run; empty if it does not.
 
-    Source: ``_assert_valid_mask`` in keras/src/backend/tensorflow/rnn.py (Keras 3; Keras 2 fell back instead).
+    Source: ``_assert_valid_mask`` in keras/src/backend/tensorflow/rnn.py (Keras 3; Keras 2 fell back instead), and
+    ``_rnn_fwd_lowering`` in jaxlib/gpu_rnn.py (JAX 0.10), which raises ``Unknown output type float16`` after Keras's
+    fall-back, the ``except`` around the call in ``lstm`` of jax/rnn.py, was left behind with the trace.
     """
     if workload.mask == "left" and framework is Framework.TENSORFLOW:
         return 'mask = "left": cuDNN takes padding at the end only; Keras 3 fails at run time on padding at the start'
+    if precision is not Precision.FLOAT32 and framework is Framework.JAX:
+        return f"{precision}: the cuDNN LSTM of JAX has no 16-bit types, and JAX fails when it compiles the call"
     return ""
 
 
@@ -103,11 +112,16 @@ def unavailable(case: Case) -> Optional[str]:
     if kernel not in EXIST[case.framework]:
         return f"{kernel}: Keras on {case.framework} has no such kernel"
     only_cudnn = kernel in (Kernel.CUDNN, Kernel.CUDNN_LAYER)
+    if workload.stateful and case.framework is Framework.JAX:
+        # _create_state_variables in keras/src/layers/rnn/rnn.py keeps the states out of the layer's variables, and
+        # only these go in and out of a jitted function.
+        return "stateful: Keras on JAX loses the states of compiled calls; what would run is the LSTM without them"
     if only_cudnn and case.device is Device.CPU:
         return f"{kernel} on cpu: cuDNN runs on NVIDIA GPUs only"
     if case.inputs is Inputs.HOST and case.path is not Path.FORWARD:
         return f"inputs on the host: they are a choice for forward only, and the case's path is {case.path}"
-    obstacle, breaks = obstacles(workload, case.framework), breaks_cudnn(workload, case.framework)
+    obstacle = obstacles(workload, case.framework)
+    breaks = breaks_cudnn(workload, case.framework, case.precision)
     if only_cudnn and obstacle:
         return f"{kernel}: {obstacle[0]}"
     if only_cudnn and breaks:
@@ -121,7 +135,7 @@ def unavailable(case: Case) -> Optional[str]:
     if workload.kind == "saved" and case.precision is not Precision.FLOAT32:
         return f"{case.precision}: a saved model keeps the precision it was saved with; it is measured once, as float32"
     if kernel is Kernel.UNROLLED:
-        return _not_unrolled(workload)
+        return _not_unrolled(workload, case.framework)
     return None
 
 
@@ -136,11 +150,13 @@ def _lacks(workload: Workload) -> str:
     return ""
 
 
-def _not_unrolled(workload: Workload) -> Optional[str]:
+def _not_unrolled(workload: Workload, framework: Framework) -> Optional[str]:
     sequences = workload.return_sequences or workload.layers > 1
     if workload.mask != "none" and workload.bidirectional and sequences:
-        # keras/src/backend/tensorflow/rnn.py, rnn(): the mask that zeroes the outputs is not turned with go_backwards.
-        return "unrolled: Keras zeroes the wrong steps of a masked backward layer, so it computes something else"
+        # rnn() in keras/src/backend: tensorflow/rnn.py does not turn the mask that zeroes the outputs with
+        # go_backwards, and the unrolled branch of jax/rnn.py does not read zero_output_for_mask.
+        steps = "does not zero the steps" if framework is Framework.JAX else "zeroes the wrong steps"
+        return f"unrolled: Keras {steps} of a masked backward layer, so it computes something else"
     if not workload.timesteps:
         return "unrolled: a builder's workload needs timesteps for it, since an unrolled graph has a fixed length"
     cells = workload.timesteps * workload.layers * (2 if workload.bidirectional else 1)

@@ -6,7 +6,7 @@ import math
 import os
 from typing import Any, Optional, Sequence
 
-from lstm_models import kernels
+from lstm_models import backends, kernels
 from lstm_models.backends import backend
 from lstm_models.case import Case
 from lstm_models.problem import Problem
@@ -23,6 +23,11 @@ def run(case: Case, rounds: int, trace: Optional[str], engine: Any = None) -> in
     reason = kernels.unavailable(case)
     if reason is not None:
         raise Problem("open", f"{case.key} cannot exist: {reason}")
+    if (here := backends.name()) != case.framework:
+        raise Problem(
+            "open",
+            f"{case.key}: Keras runs on {here} here. Set KERAS_BACKEND={case.framework}, or name a case of {here}.",
+        )
     if engine is None:
         from lstm_models.engine import Engine
 

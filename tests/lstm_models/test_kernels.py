@@ -133,3 +133,37 @@ def test_inputs_on_the_host_stand_in_ids_and_in_the_work_and_are_forwards_choice
     assert kernels.unavailable(host) is None
     for path in set(Path) - {Path.FORWARD}:
         assert f"the case's path is {path}" in (kernels.unavailable(replace(host, path=path)) or "")
+
+
+@pytest.mark.parametrize(
+    ("workload", "kernel", "precision", "words"),
+    [
+        (replace(FEATURES, mask="right"), Kernel.CUDNN, Precision.FLOAT32, 'mask = "right"'),
+        (FEATURES, Kernel.CUDNN, Precision.MIXED_FLOAT16, "no 16-bit types"),
+        (FEATURES, Kernel.AUTO, Precision.MIXED_BFLOAT16, "auto on gpu picks cuDNN here: mixed_bfloat16"),
+        (replace(FEATURES, stateful=True), Kernel.LOOP, Precision.FLOAT32, "loses the states"),
+        (replace(FEATURES, mask="left", layers=2, bidirectional=True), Kernel.UNROLLED, Precision.FLOAT32, "not zero"),
+    ],
+)
+def test_what_cannot_exist_on_jax_says_why(
+    workload: Workload, kernel: Kernel, precision: Precision, words: str
+) -> None:
+    asked = tiny.case(workload, kernel=kernel, precision=precision, device=Device.GPU)
+    assert words in (kernels.unavailable(replace(asked, framework=Framework.JAX)) or "")
+    assert words not in (kernels.unavailable(asked) or "")
+
+
+@pytest.mark.parametrize(
+    ("workload", "kernel", "precision"),
+    [
+        (FEATURES, Kernel.CUDNN, Precision.FLOAT32),
+        (replace(FEATURES, bidirectional=True, dropout=0.2), Kernel.CUDNN, Precision.FLOAT32),
+        (FEATURES, Kernel.LOOP, Precision.MIXED_FLOAT16),
+        # A loop whatever is asked, so that no 16-bit cuDNN is in the way; and no check of masks while it runs.
+        (replace(FEATURES, activation="relu"), Kernel.AUTO, Precision.MIXED_FLOAT16),
+        (replace(FEATURES, mask="left"), Kernel.AUTO, Precision.FLOAT32),
+    ],
+)
+def test_what_exists_on_jax_is_no_less(workload: Workload, kernel: Kernel, precision: Precision) -> None:
+    asked = tiny.case(workload, kernel=kernel, precision=precision, device=Device.GPU)
+    assert kernels.unavailable(replace(asked, framework=Framework.JAX)) is None

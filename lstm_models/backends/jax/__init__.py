@@ -24,10 +24,9 @@ class Jax:
     name = "jax"
     title = "JAX"
     why_no_selection = (
-        "Which kernel Keras would pick on a GPU host cannot be said here for JAX. Keras picks while JAX traces, as on "
-        "TensorFlow; but JAX, once told that there is a GPU, asks cuDNN itself how much memory the LSTM needs, which "
-        "no machine without a GPU can answer. Run a case of kernel auto on the GPU host: its proof names the kernel. "
-        "Or ask on TensorFlow (KERAS_BACKEND=tensorflow), whose rules differ for masks."
+        "This suite does not say which kernel Keras would pick on a GPU host with JAX. Keras asks JAX for a GPU while "
+        "it traces, and JAX, told that there is one, asks cuDNN how much memory the LSTM needs: without a GPU there is "
+        "nobody to answer, and no kernel to see. Run a case of kernel auto on the GPU host: its proof names the kernel."
     )
 
     def __init__(self) -> None:
@@ -50,9 +49,10 @@ class Jax:
 
     def synchronise(self, value: Any = None) -> None:
         """A device runs what one thread gives it in the order given: a GPU in one stream, and XLA's CPU client each
-        computation after the one before (measured, and held by test_a_call_is_not_overtaken_by_the_next). So when the
-        last call's arrays are there, all before them are. A path that returns no arrays has left some in variables,
-        and so has a reset: then all arrays that live are waited for."""
+        computation after the one before, as was measured (JAX documents no order, and
+        test_a_long_call_is_not_overtaken_by_a_short_one watches it). So when the last call's arrays are there, all
+        before them are. Of a path that returns numbers, some are in variables, and so they are after a reset: then all
+        arrays that live are waited for."""
         import jax
 
         arrays = [leaf for leaf in jax.tree_util.tree_leaves(value) if isinstance(leaf, jax.Array)]
