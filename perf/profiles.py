@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from lstm_models import kernels
 from lstm_models.case import Case
-from lstm_models.words import Device, Framework, Kernel, Path, Precision
+from lstm_models.words import Device, Framework, Inputs, Kernel, Path, Precision
 from lstm_models.workloads import Workload
+from perf.harness import suite
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Grid:
     batches: tuple[int, ...] = ()
     precisions: tuple[Precision, ...] = (Precision.FLOAT32,)
     without: tuple[str, ...] = ()
+    inputs: Inputs = Inputs.DEVICE
 
     def cases(
         self, available: Mapping[str, Workload], devices: Iterable[Device], framework: Framework
@@ -42,7 +44,16 @@ class Grid:
                             if kernel not in kernels.EXIST[framework]:
                                 continue
                             for precision in self.precisions:
-                                yield Case(path, workload, batch, device, kernel, precision, framework=framework)
+                                yield Case(
+                                    path,
+                                    workload,
+                                    batch,
+                                    device,
+                                    kernel,
+                                    precision,
+                                    framework=framework,
+                                    inputs=self.inputs,
+                                )
 
 
 AUTO, CUDNN, LOOP, UNROLLED = Kernel.AUTO, Kernel.CUDNN, Kernel.LOOP, Kernel.UNROLLED
@@ -102,7 +113,32 @@ OWN_SMOKE = (Grid((Path.FORWARD, Path.FIT, Path.PREDICT), {CPU: (AUTO, XLA), GPU
 OWN = (Grid(ALL_PATHS, {CPU: (AUTO, LOOP, XLA), GPU: (AUTO, CUDNN, LOOP, XLA)}),)
 OWN_FULL = (Grid(ALL_PATHS, {CPU: tuple(Kernel), GPU: OF_ONE_KERAS}, precisions=tuple(Precision)),)
 
-BUILT_IN_PROFILES = {"smoke": SMOKE_ONE_DEVICE, "nightly": NIGHTLY, "full": FULL}
+#: What the assumptions about GPUs are checked with: small, since it counts what is proved, and one batch that is large
+#: enough to be seen in memory and copies.
+GPU_CHECK = (
+    Grid(ALL_PATHS, {GPU: (CUDNN, XLA)}, ("layer-128",), (32,)),
+    Grid((Path.FORWARD, Path.BACKWARD), {CPU: (LOOP,), GPU: (LOOP, AUTO)}, ("layer-128",), (32,)),
+    Grid((Path.FORWARD,), {CPU: (AUTO,), GPU: (UNROLLED,)}, ("layer-128",), (32,)),
+    Grid((Path.FORWARD,), {GPU: (CUDNN,)}, ("layer-128",), (1024,)),
+    Grid((Path.FORWARD,), {GPU: (CUDNN,)}, ("layer-128",), (1024,), inputs=Inputs.HOST),
+    Grid(
+        (Path.FORWARD,),
+        {GPU: (CUDNN, LOOP)},
+        ("layer-128",),
+        (32,),
+        (Precision.MIXED_FLOAT16, Precision.MIXED_BFLOAT16),
+    ),
+    Grid(
+        (Path.FORWARD,),
+        {GPU: (AUTO,)},
+        ("layer-128-recurrent-dropout", "layer-128-relu", "layer-128-no-bias"),
+        (32,),
+    ),
+    Grid((Path.FORWARD,), {GPU: (CUDNN,)}, ("layer-128-mask-right", "layer-128-mask-left"), (32,)),
+    Grid((Path.FORWARD,), {GPU: (XLA,)}, ("sentiment",), (1,)),
+)
+
+BUILT_IN_PROFILES = {"smoke": SMOKE_ONE_DEVICE, "nightly": NIGHTLY, "full": FULL, suite.GPU_CHECK: GPU_CHECK}
 OWN_PROFILES = {"smoke": OWN_SMOKE, "nightly": OWN, "full": OWN_FULL}
 
 

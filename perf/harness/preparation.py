@@ -52,7 +52,7 @@ def prepare(
         write.refuse_unfit(options.report)
     found, usable, why_none = _usable_gpus(options)
     if options.require == "gpu" and not usable:
-        raise Refusal(f"--perf-require gpu: {why_none} Nothing was measured.")
+        raise Refusal(f"{options.asks_for_gpu}: {why_none} Nothing was measured.")
     devices = (options.device,) if options.device != "auto" else ("cpu", "gpu") if usable else ("cpu",)
     if options.require is not None and options.require not in devices:
         raise Refusal(
@@ -133,8 +133,8 @@ def _refuse_hidden(side: Side, gpu: Chosen, suite: Suite, options: Options, say:
         starting.check_gpu(side, suite.worker, suite.root, options.timeout_seconds, gpu.gpu.uuid)
     except CaseError as error:
         raise Refusal(
-            f"--perf-require gpu: NVML lists {gpus.listed([gpu.gpu])} with driver {gpu.gpu.driver}, but a GPU worker "
-            f"cannot use it. {error.failure.message}\nNothing was measured."
+            f"{options.asks_for_gpu}: NVML lists {gpus.listed([gpu.gpu])} with driver {gpu.gpu.driver}, but a GPU "
+            f"worker cannot use it. {error.failure.message}\nNothing was measured."
         ) from None
 
 

@@ -12,6 +12,8 @@ from perf.harness.records import CaseSpec
 
 #: From the smallest to the largest, each holding the one before.
 PROFILES = ("smoke", "nightly", "full")
+#: No part of these: what the suite takes for granted about GPUs (:mod:`perf.harness.gpu_check`).
+GPU_CHECK = "gpu-check"
 BUILT_IN = "built-in"
 
 

@@ -93,6 +93,10 @@ class Worker:
         (process,) = _processes(self._group)
         return process.pid
 
+    def limit(self, seconds: float) -> None:
+        """Gives the requests from now on another time limit."""
+        self._time_limit = seconds
+
     def last_words(self) -> str:
         """The end of its stderr so far, as an appendix to a message; "" where there is none."""
         return _tail(self._folder)

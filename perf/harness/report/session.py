@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perf.harness.frameworks import TENSORFLOW
+from perf.harness.gpu_check.session import GpuCheck
 from perf.harness.numbers import counted
 from perf.harness.paired_gate import PairedGate
 from perf.harness.rebuild import environment_notes
@@ -15,6 +16,7 @@ from perf.harness.report import paired, results, selection
 from perf.harness.report.conditions import conditions_lines
 from perf.harness.report.energy import energy_lines
 from perf.harness.report.expectations import expectations_table, explanation, then_and_now
+from perf.harness.report.gpu_check import findings_table
 from perf.harness.report.why import why_section
 from perf.harness.stored_session import StoredSession
 
@@ -63,6 +65,9 @@ def summary_lines(reporter: pytest.TerminalReporter, session: Session, *, saved:
     if isinstance(session, PairedGate) and session.outcome is not None:
         parts.append(paired.report(session.outcome))
         parts.append(conditions_lines(session.outcome.results))
+    elif isinstance(session, GpuCheck):
+        parts.append(findings_table(session.findings, session.asked))
+        parts += [f"kept: {_shown(session.file)}"] if session.file is not None else []
     elif isinstance(session, StoredSession):
         kernels = selection.stored_lines(session.selection, saved.stem if saved else None)
         parts += kernels if session.comparison is not None else []  # what changed comes first
