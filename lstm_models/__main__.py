@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import replace
 from typing import Optional, Sequence
 
-from lstm_models import workloads
+from lstm_models import backends, workloads
 from lstm_models.case import Case
 from lstm_models.problem import Problem
 from lstm_models.words import Device, Framework, Kernel, Path, Precision
@@ -39,7 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     running = commands.add_parser("run", help="one case, in this process: proof, errors, first call, time per step")
     running.add_argument("case", metavar="CASE", help="e.g. forward[translation-b32-cpu-loop-float32]")
     running.add_argument("--rounds", type=_positive, default=30, metavar="N", help="timed rounds (default 30)")
-    running.add_argument("--trace", metavar="DIR", help="write a profiler trace of a few steps to DIR")
+    running.add_argument("--trace", metavar="DIR", help="write the framework's profile of a few steps to DIR")
     running.set_defaults(command=_run)
     explaining = commands.add_parser("explain", help="which kernel Keras picks for a workload, and why")
     explaining.add_argument("workload", metavar="WORKLOAD")
@@ -128,12 +129,29 @@ def _run(asked: argparse.Namespace) -> int:
         case = Case.parse(asked.case, _workloads(asked))
     except ValueError as error:
         raise Wrong(str(error)) from error
+    _choose(case)
     _quiet(hide_gpus=case.device is Device.CPU)
-    if case.framework is not Framework.TENSORFLOW:  # which Keras takes by itself
-        os.environ.setdefault("KERAS_BACKEND", str(case.framework))
     from lstm_models.run import run
 
     return run(case, asked.rounds, asked.trace)
+
+
+def _choose(case: Case) -> None:
+    """Run Keras on the case's framework, before anything is imported.
+
+    A name is one piece of work: one without a suffix is TensorFlow's, also where ``KERAS_BACKEND`` was left set to
+    another framework. To run it there would give that one's numbers under a name of TensorFlow's results.
+    """
+    if not os.environ.get("KERAS_BACKEND"):
+        os.environ["KERAS_BACKEND"] = str(case.framework)
+    chosen = backends.name()
+    if chosen == case.framework:
+        return
+    reason = f"{case.key} runs Keras on {case.framework}, and the environment asks for {chosen!r}"
+    if chosen in backends.NAMES:
+        other = replace(case, framework=Framework(chosen))
+        raise Wrong(f"{reason} (KERAS_BACKEND, TF_USE_LEGACY_KERAS). Unset it, or name the case {other.key}.")
+    raise Wrong(f"{reason}, which this suite does not know. Unset KERAS_BACKEND.")
 
 
 def _quiet(hide_gpus: bool) -> None:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 #: 11 s for the first gradient on two cores, and Keras users who unroll do so for short sequences.
 MOST_UNROLLED_CELLS = 200
 
+#: Cells that ``torch.compile`` may be given; it unrolls the time steps too. Compiling the gradient of 20 takes 25 to
+#: 50 s on two cores, that of 50 takes two minutes, which is when a worker is given up.
+MOST_COMPILED_CELLS = 40
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -24,7 +28,7 @@ class Settings:
     ``tf.function``: XLA on TensorFlow, ``torch.compile`` on torch. On JAX all is compiled, whatever is asked.
     """
 
-    use_cudnn: Optional[bool]
+    use_cudnn: Optional[Union[bool, str]]
     unroll: Optional[bool]
     jit_compile: Union[bool, str]
 
@@ -36,7 +40,9 @@ _SETTINGS = {
     Kernel.UNROLLED: Settings(use_cudnn=False, unroll=True, jit_compile=False),
     # Keras turns jit_compile off for a layer that could use cuDNN; with use_cudnn=False XLA exists for every layer.
     Kernel.XLA: Settings(use_cudnn=False, unroll=False, jit_compile=True),
-    Kernel.INDUCTOR: Settings(use_cudnn=False, unroll=False, jit_compile=True),
+    # Keras leaves cuDNN for a compiled step by itself. With use_cudnn=False it would take its general loop over any
+    # cell, whose condition is a tensor: torch.compile cannot look through that, and compiles each step by itself.
+    Kernel.INDUCTOR: Settings(use_cudnn="auto", unroll=False, jit_compile=True),
     # A layer of its own, which has neither argument: lstm_models.cudnn_layer.
     Kernel.CUDNN_LAYER: Settings(use_cudnn=True, unroll=False, jit_compile=False),
 }
@@ -136,7 +142,7 @@ def unavailable(case: Case) -> Optional[str]:
         return f"{case.precision}: a saved model keeps the precision it was saved with; it is measured once, as float32"
     if kernel is Kernel.UNROLLED:
         return _not_unrolled(workload, case.framework)
-    return None
+    return _not_on_torch(case) if case.framework is Framework.TORCH else None
 
 
 def _lacks(workload: Workload) -> str:
@@ -150,6 +156,33 @@ def _lacks(workload: Workload) -> str:
     return ""
 
 
+def _not_on_torch(case: Case) -> Optional[str]:
+    workload, kernel = case.workload, case.kernel
+    # keras/src/layers/rnn/lstm.py, inner_loop: what keeps an LSTM off lstm() of keras/src/backend/torch/rnn.py.
+    general = [f"recurrent_dropout = {workload.recurrent_dropout}"] if workload.recurrent_dropout else []
+    general += [f'mask = "{workload.mask}"'] if workload.mask != "none" else []
+    if kernel is Kernel.INDUCTOR and general:
+        return (
+            f"inductor: {general[0]}: Keras takes its loop over any cell, whose condition is a tensor; torch.compile "
+            "leaves that loop to Python and compiles each step by itself"
+        )
+    if workload.stateful and case.path in (Path.BACKWARD, Path.FIT) and kernel is not Kernel.LOOP and not general:
+        # lstm() hands the states' own tensors to autograd; the layer overwrites them before the gradient is taken.
+        return f"{kernel}: PyTorch refuses the gradient of a stateful LSTM, whose states Keras overwrites; measure loop"
+    if kernel is Kernel.INDUCTOR and _cells(workload) > MOST_COMPILED_CELLS:
+        return (
+            f"inductor: {_cells(workload)} cells (timesteps x layers x directions) take minutes to compile; "
+            f"the limit is {MOST_COMPILED_CELLS}"
+        )
+    return None
+
+
+def _cells(workload: Workload) -> int:
+    """LSTM cells over all time steps, layers and directions; 0 where the timesteps are not known."""
+    cells = workload.timesteps * workload.layers * (2 if workload.bidirectional else 1)
+    return 2 * cells if workload.kind == "encoder-decoder" else cells
+
+
 def _not_unrolled(workload: Workload, framework: Framework) -> Optional[str]:
     sequences = workload.return_sequences or workload.layers > 1
     if workload.mask != "none" and workload.bidirectional and sequences:
@@ -159,9 +192,7 @@ def _not_unrolled(workload: Workload, framework: Framework) -> Optional[str]:
         return f"unrolled: Keras {steps} of a masked backward layer, so it computes something else"
     if not workload.timesteps:
         return "unrolled: a builder's workload needs timesteps for it, since an unrolled graph has a fixed length"
-    cells = workload.timesteps * workload.layers * (2 if workload.bidirectional else 1)
-    if workload.kind == "encoder-decoder":
-        cells *= 2
+    cells = _cells(workload)
     if cells > MOST_UNROLLED_CELLS:
         return (
             f"unrolled: {cells} cells (timesteps x layers x directions) in one graph take minutes to trace; "

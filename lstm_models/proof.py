@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Proof:
-    """``kernel``: loop, unrolled, xla, cudnn, ``mixed: ...`` or unknown. ``device``: cpu, gpu, ``mixed: ...`` or
-    unknown. ``evidence``: what was counted, as text."""
+    """``kernel``: loop, unrolled, xla, inductor, cudnn, ``mixed: ...`` or unknown. ``device``: cpu, gpu, ``mixed: ...``
+    or unknown. ``evidence``: what was counted, as text."""
 
     kernel: str
     device: str

@@ -94,11 +94,13 @@ def answer(engine: Engine, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _out_of_memory(error: Exception) -> bool:
-    """Whether the host or the GPU had no memory left. XLA and CUDA say it in words, in errors of several kinds."""
-    if isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError":
+    """Whether the host or the GPU had no memory left. XLA, CUDA and PyTorch say it in words, in errors of several
+    kinds."""
+    if isinstance(error, MemoryError) or type(error).__name__ in ("ResourceExhaustedError", "OutOfMemoryError"):
         return True
     text = str(error)
-    return any(words in text for words in ("RESOURCE_EXHAUSTED", "CUDA_ERROR_OUT_OF_MEMORY", "OOM when allocating"))
+    said = ("RESOURCE_EXHAUSTED", "CUDA_ERROR_OUT_OF_MEMORY", "OOM when allocating", "DefaultCPUAllocator: ")
+    return any(words in text for words in said)
 
 
 def _fields(engine: Engine, op: Any, request: Mapping[str, Any]) -> dict[str, Any]:
