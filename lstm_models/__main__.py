@@ -75,6 +75,8 @@ def _list(asked: argparse.Namespace) -> int:
     print("  python -m lstm_models run 'forward[translation-b32-cpu-loop-float32]'")
     for name, words in (("path", Path), ("device", Device), ("kernel", Kernel), ("precision", Precision)):
         print(f"  {name:<10} {' | '.join(str(word) for word in words)}")
+    others = " or ".join(f"-{word}" for word in Framework if word is not Framework.TENSORFLOW)
+    print(f"  framework  TensorFlow; {others} after the precision where Keras runs on it")
     print("Any batch size may be named; those above are the ones that the suite measures.")
     return 0
 
@@ -153,10 +155,10 @@ def _choose(case: Case) -> None:
 
 
 def _quiet(hide_gpus: bool) -> None:
-    """Before TensorFlow is imported: without its start-up lines, and without a GPU where none is asked for.
+    """Before the framework is imported: without its start-up lines, and without a GPU where none is asked for.
 
     NumPy's BLAS gets one thread: on a machine with other work its threads wait for each other, and the oracle's small
-    products took 12 times as long on two as on one. TensorFlow does not use it.
+    products took 12 times as long on two as on one. No framework uses it.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

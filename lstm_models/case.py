@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional
 
-from lstm_models.words import Device, Framework, Kernel, Path, Precision
+from lstm_models.words import Device, Framework, Inputs, Kernel, Path, Precision
 from lstm_models.workloads import Workload
 
 #: Batches that one call of fit, evaluate or predict runs. With few batches the call's own overhead hides the
@@ -21,7 +21,7 @@ WORK_VERSION = 1
 _ID = re.compile(
     r"(?P<workload>.+)-b(?P<batch>[1-9][0-9]*)(?:x(?P<batches>[1-9][0-9]*))?"
     rf"-(?P<device>{'|'.join(Device)})-(?P<kernel>{'|'.join(Kernel)})-(?P<precision>{'|'.join(Precision)})"
-    rf"(?:-(?P<framework>{'|'.join(Framework)}))?"
+    rf"(?:-(?P<inputs>{Inputs.HOST}))?(?:-(?P<framework>{'|'.join(Framework)}))?"
 )
 _KEY = re.compile(rf"(?:.*::)?(?:test_)?(?P<path>{'|'.join(Path)})\[(?P<id>.+)\]")
 
@@ -32,6 +32,7 @@ class Case:
 
     ``batch`` counts samples per step. ``batches`` are those of one call of fit or evaluate, where they are not
     :data:`BATCHES_PER_CALL`. ``framework`` is what Keras runs on; TensorFlow, its default, stands in no id.
+    ``inputs`` on the host are copied at every call of forward; on the device, they stand in no id.
     """
 
     path: Path
@@ -42,13 +43,15 @@ class Case:
     precision: Precision = Precision.FLOAT32
     batches: Optional[int] = None
     framework: Framework = Framework.TENSORFLOW
+    inputs: Inputs = Inputs.DEVICE
 
     @property
     def id(self) -> str:
         """Parameter id, e.g. ``translation-b32-cpu-loop-float32``."""
         batches = "" if self.batches is None else f"x{self.batches}"
         framework = "" if self.framework is Framework.TENSORFLOW else f"-{self.framework}"
-        return f"{self.workload.name}-b{self.batch}{batches}-{self.device}-{self.kernel}-{self.precision}{framework}"
+        rest = f"{'' if self.inputs is Inputs.DEVICE else f'-{self.inputs}'}{framework}"
+        return f"{self.workload.name}-b{self.batch}{batches}-{self.device}-{self.kernel}-{self.precision}{rest}"
 
     @property
     def key(self) -> str:
@@ -91,8 +94,9 @@ class Case:
             "kernel": str(self.kernel),
             "precision": str(self.precision),
             "steps_per_call": self.steps_per_call,
-            # Not there for TensorFlow: what was stored before there were others stays comparable.
+            # Not there where it is the default: what was stored before there were others stays comparable.
             **({} if self.framework is Framework.TENSORFLOW else {"framework": str(self.framework)}),
+            **({} if self.inputs is Inputs.DEVICE else {"inputs": str(self.inputs)}),
         }
 
     @classmethod
@@ -109,6 +113,7 @@ class Case:
             precision=Precision(plain["precision"]),
             batches=batches if own else None,
             framework=Framework(plain.get("framework", Framework.TENSORFLOW)),
+            inputs=Inputs(plain.get("inputs", Inputs.DEVICE)),
         )
 
     @classmethod
@@ -119,7 +124,8 @@ class Case:
         if key is None or parts is None:
             raise ValueError(
                 f"{text!r} is not a case. A case looks like forward[translation-b32-cpu-loop-float32]: "
-                "path[workload-bBATCH-device-kernel-precision], and -jax or -torch after it where Keras runs on these; "
+                "path[workload-bBATCH-device-kernel-precision], after it -host where a forward call is given arrays of "
+                "the host, and -jax or -torch where Keras runs on these; "
                 "'python -m lstm_models list' shows all."
             )
         if parts["workload"] not in workloads:
@@ -133,4 +139,5 @@ class Case:
             precision=Precision(parts["precision"]),
             batches=int(parts["batches"]) if parts["batches"] else None,
             framework=Framework(parts["framework"] or Framework.TENSORFLOW),
+            inputs=Inputs(parts["inputs"] or Inputs.DEVICE),
         )

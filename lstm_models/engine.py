@@ -7,7 +7,7 @@ with the oracle, so that these disturb neither the first call nor the memory.
 from __future__ import annotations
 
 import gc
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Mapping, Optional
 
@@ -81,8 +81,7 @@ class Engine:
         self.close(slot)
         self._start()
         asked = Case.from_plain(case)
-        _check_framework(asked)
-        _check_device(asked)
+        _check_possible(asked)
         left = _device_bytes(asked.device)
         try:
             opening = _opened(asked)
@@ -222,13 +221,12 @@ def _agreement(case: Case, opening: _Opening) -> Agreement:
     return oracle.check(case, opening.first_batch, weights, opening.step)
 
 
-def _check_framework(case: Case) -> None:
-    if backend().name != case.framework:
-        raise Problem("open", f"{case.key} is a case of {case.framework}, and Keras runs on {backend().name} here.")
-
-
-def _check_device(case: Case) -> None:
+def _check_possible(case: Case) -> None:
     framework = backend()
+    here = replace(case, framework=Framework(framework.name))
+    # Side by side, one record goes to two frameworks; what this one cannot do is not comparable.
+    if here != case and (reason := kernels.unavailable(here)) is not None:
+        raise Problem("open", f"{case.key} cannot exist with Keras on {framework.title}: {reason}.")
     if case.device is Device.GPU and not framework.has_gpu():
         raise Problem(
             "proof",

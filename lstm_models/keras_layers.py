@@ -10,9 +10,9 @@ import os
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator
 
-from lstm_models import kernels
+from lstm_models import backends, cudnn_layer, kernels
 from lstm_models.problem import Problem
-from lstm_models.words import Kernel, Precision
+from lstm_models.words import Framework, Kernel, Precision
 
 #: Loss scale of mixed_float16: large enough that small gradients do not vanish, far from overflow.
 LOSS_SCALE = 1024.0
@@ -69,6 +69,8 @@ def lstm_maker(kernel: Kernel) -> Callable[..., Any]:
 
     def lstm(units: int, **options: Any) -> Any:
         settings = kernels.settings(kernel)
+        if kernel is Kernel.CUDNN_LAYER:
+            return cudnn_layer.layer(keras(), units, options)
         options = {key: value for key, value in options.items() if key not in ("use_cudnn", "unroll")}
         if settings.unroll is not None:
             options["unroll"] = settings.unroll
@@ -143,6 +145,8 @@ def compile_model(model: Any, kernel: Kernel, precision: Precision, loss: Any) -
     jit_compile: Any = kernels.settings(kernel).jit_compile
     if is_keras_2():
         jit_compile = jit_compile is True  # Keras 2 knows no "auto" and compiles only when told to
+    if backends.name() == Framework.JAX:
+        jit_compile = jit_compile or True  # a loop is no less compiled there; False would run every operation by itself
     model.compile(optimizer=optimizer, loss=loss, jit_compile=jit_compile)
 
 
@@ -156,7 +160,7 @@ def resolved(model: Any) -> dict[str, str]:
     layers = recurrent_layers(model)
 
     def of(read: Callable[[Any], Any]) -> str:
-        return ", ".join(sorted({str(read(layer)) for layer in layers})) or "no LSTM layer"
+        return ", ".join(sorted({str(read(layer)) for layer in layers})) or "no layer that has it"
 
     return {
         "jit_compile": str(jit_compiled(model)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Optional, Union
 
-from lstm_models.words import Device, Framework, Kernel, Path, Precision
+from lstm_models.words import Device, Framework, Inputs, Kernel, Path, Precision
 
 if TYPE_CHECKING:
     from lstm_models.case import Case
@@ -43,12 +43,14 @@ _SETTINGS = {
     # Keras leaves cuDNN for a compiled step by itself. With use_cudnn=False it would take its general loop over any
     # cell, whose condition is a tensor: torch.compile cannot look through that, and compiles each step by itself.
     Kernel.INDUCTOR: Settings(use_cudnn="auto", unroll=False, jit_compile=True),
+    # A layer of its own, which has neither argument: lstm_models.cudnn_layer.
+    Kernel.CUDNN_LAYER: Settings(use_cudnn=True, unroll=False, jit_compile=False),
 }
 
 #: JAX compiles everything with XLA, so that a compiled loop is its loop. torch's loop is a loop of Python, which runs
 #: step after step as an unrolled one does; ``inductor`` is what ``torch.compile`` makes of it.
 EXIST = {
-    Framework.TENSORFLOW: (Kernel.AUTO, Kernel.CUDNN, Kernel.LOOP, Kernel.UNROLLED, Kernel.XLA),
+    Framework.TENSORFLOW: (Kernel.AUTO, Kernel.CUDNN, Kernel.LOOP, Kernel.UNROLLED, Kernel.XLA, Kernel.CUDNN_LAYER),
     Framework.JAX: (Kernel.AUTO, Kernel.CUDNN, Kernel.LOOP, Kernel.UNROLLED),
     Framework.TORCH: (Kernel.AUTO, Kernel.CUDNN, Kernel.LOOP, Kernel.INDUCTOR),
 }
@@ -61,15 +63,18 @@ def settings(kernel: Kernel) -> Settings:
 
 def expected(case: Case) -> Optional[str]:
     """The kernel that the proof must find; ``None`` for ``auto``, where the framework chooses."""
+    if case.kernel is Kernel.CUDNN_LAYER:
+        return str(Kernel.CUDNN)
     return None if case.kernel is Kernel.AUTO else str(case.kernel)
 
 
 def obstacles(workload: Workload, framework: Framework = Framework.TENSORFLOW) -> tuple[str, ...]:
     """The settings of a workload that keep its LSTMs off cuDNN on a GPU host, each as ``key = value: why``.
 
-    Source: keras/src/backend/tensorflow/rnn.py, ``cudnn_ok``, and layers/rnn/lstm.py, ``inner_loop``. A left mask is
-    not among them: Keras picks cuDNN for it all the same, see :func:`breaks_cudnn`. Of a builder or a saved model
-    nothing is known here.
+    Source: layers/rnn/lstm.py, ``inner_loop``, and in keras/src/backend tensorflow/rnn.py, ``cudnn_ok``, and
+    jax/rnn.py, ``cudnn_ok`` and ``lstm`` (cuDNN there since Keras 3.14). On TensorFlow a left mask is not among them:
+    Keras picks cuDNN for it all the same, see :func:`breaks_cudnn`. Of a builder or a saved model nothing is known
+    here.
     """
     found = []
     if workload.recurrent_dropout:
@@ -86,13 +91,21 @@ def obstacles(workload: Workload, framework: Framework = Framework.TENSORFLOW) -
     return tuple(found)
 
 
-def breaks_cudnn(workload: Workload, framework: Framework = Framework.TENSORFLOW) -> str:
-    """Why cuDNN, once picked, fails while running; empty if it does not.
+def breaks_cudnn(
+    workload: Workload,
+    framework: Framework = Framework.TENSORFLOW,
+    precision: Precision = Precision.FLOAT32,
+) -> str:
+    """Why cuDNN, once picked, fails while it is compiled or run; empty if it does not.
 
-    Source: ``_assert_valid_mask`` in keras/src/backend/tensorflow/rnn.py (Keras 3; Keras 2 fell back instead).
+    Source: ``_assert_valid_mask`` in keras/src/backend/tensorflow/rnn.py (Keras 3; Keras 2 fell back instead), and
+    ``_rnn_fwd_lowering`` in jaxlib/gpu_rnn.py (JAX 0.10), which raises ``Unknown output type float16`` after Keras's
+    fall-back, the ``except`` around the call in ``lstm`` of jax/rnn.py, was left behind with the trace.
     """
     if workload.mask == "left" and framework is Framework.TENSORFLOW:
         return 'mask = "left": cuDNN takes padding at the end only; Keras 3 fails at run time on padding at the start'
+    if precision is not Precision.FLOAT32 and framework is Framework.JAX:
+        return f"{precision}: the cuDNN LSTM of JAX has no 16-bit types, and JAX fails when it compiles the call"
     return ""
 
 
@@ -104,22 +117,43 @@ def unavailable(case: Case) -> Optional[str]:
     workload, kernel = case.workload, case.kernel
     if kernel not in EXIST[case.framework]:
         return f"{kernel}: Keras on {case.framework} has no such kernel"
-    if kernel is Kernel.CUDNN and case.device is Device.CPU:
-        return "cudnn on cpu: cuDNN runs on NVIDIA GPUs only"
-    obstacle, breaks = obstacles(workload, case.framework), breaks_cudnn(workload, case.framework)
-    if kernel is Kernel.CUDNN and obstacle:
-        return f"cudnn: {obstacle[0]}"
-    if kernel is Kernel.CUDNN and breaks:
-        return f"cudnn: {breaks}"
+    only_cudnn = kernel in (Kernel.CUDNN, Kernel.CUDNN_LAYER)
+    if workload.stateful and case.framework is Framework.JAX:
+        # _create_state_variables in keras/src/layers/rnn/rnn.py keeps the states out of the layer's variables, and
+        # only these go in and out of a jitted function.
+        return "stateful: Keras on JAX loses the states of compiled calls; what would run is the LSTM without them"
+    if only_cudnn and case.device is Device.CPU:
+        return f"{kernel} on cpu: cuDNN runs on NVIDIA GPUs only"
+    if case.inputs is Inputs.HOST and case.path is not Path.FORWARD:
+        return f"inputs on the host: they are a choice for forward only, and the case's path is {case.path}"
+    obstacle = obstacles(workload, case.framework)
+    breaks = breaks_cudnn(workload, case.framework, case.precision)
+    if only_cudnn and obstacle:
+        return f"{kernel}: {obstacle[0]}"
+    if only_cudnn and breaks:
+        return f"{kernel}: {breaks}"
+    if kernel is Kernel.CUDNN_LAYER and (lacks := _lacks(workload)):
+        return f"cudnn-layer: {lacks}"
     if kernel is Kernel.AUTO and case.device is Device.GPU and breaks and not obstacle:
         return f"auto on gpu picks cuDNN here: {breaks}"
-    if workload.kind == "saved" and kernel in (Kernel.UNROLLED, Kernel.CUDNN):
+    if workload.kind == "saved" and (only_cudnn or kernel is Kernel.UNROLLED):
         return f"{kernel}: a saved model is timed as auto, loop or xla; its layers were made before this suite saw them"
     if workload.kind == "saved" and case.precision is not Precision.FLOAT32:
         return f"{case.precision}: a saved model keeps the precision it was saved with; it is measured once, as float32"
     if kernel is Kernel.UNROLLED:
-        return _not_unrolled(workload)
+        return _not_unrolled(workload, case.framework)
     return _not_on_torch(case) if case.framework is Framework.TORCH else None
+
+
+def _lacks(workload: Workload) -> str:
+    """What CuDNNLSTM cannot do that cuDNN can; empty if nothing. Source: layers/rnn/base_cudnn_rnn.py of Keras 2.15."""
+    if workload.dropout:
+        return f"dropout = {workload.dropout}: CuDNNLSTM has no such argument"
+    if workload.mask != "none":
+        return f'mask = "{workload.mask}": CuDNNLSTM refuses a mask'
+    if workload.kind == "builder":
+        return "it has two biases for one, and of a model of your own nobody knows which of its weights they are"
+    return ""
 
 
 def _not_on_torch(case: Case) -> Optional[str]:
@@ -149,11 +183,13 @@ def _cells(workload: Workload) -> int:
     return 2 * cells if workload.kind == "encoder-decoder" else cells
 
 
-def _not_unrolled(workload: Workload) -> Optional[str]:
+def _not_unrolled(workload: Workload, framework: Framework) -> Optional[str]:
     sequences = workload.return_sequences or workload.layers > 1
     if workload.mask != "none" and workload.bidirectional and sequences:
-        # keras/src/backend/tensorflow/rnn.py, rnn(): the mask that zeroes the outputs is not turned with go_backwards.
-        return "unrolled: Keras zeroes the wrong steps of a masked backward layer, so it computes something else"
+        # rnn() in keras/src/backend: tensorflow/rnn.py does not turn the mask that zeroes the outputs with
+        # go_backwards, and the unrolled branch of jax/rnn.py does not read zero_output_for_mask.
+        steps = "does not zero the steps" if framework is Framework.JAX else "zeroes the wrong steps"
+        return f"unrolled: Keras {steps} of a masked backward layer, so it computes something else"
     if not workload.timesteps:
         return "unrolled: a builder's workload needs timesteps for it, since an unrolled graph has a fixed length"
     cells = _cells(workload)

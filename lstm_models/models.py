@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Callable, Optional
 
-from lstm_models import data, keras_layers, user_models
+from lstm_models import cudnn_layer, data, keras_layers, user_models
 from lstm_models.keras_layers import keras
 from lstm_models.words import Kernel, Precision
 from lstm_models.workloads import Workload
@@ -63,7 +63,9 @@ def build(workload: Workload, kernel: Kernel, precision: Precision, batch: int) 
                 keras_layers.compile_model(model, kernel, precision, loss)
     owners = network.layers or [network.model]
     variables = [variable for owner in owners for variable in owner.trainable_variables]
-    if workload.kind != "saved":
+    if kernel is Kernel.CUDNN_LAYER:
+        cudnn_layer.assign(network.model, variables, data.weights(workload))
+    elif workload.kind != "saved":
         _assign(workload, variables)
     return Built(
         model=network.model,

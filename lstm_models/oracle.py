@@ -18,7 +18,7 @@ from lstm_models.agreement import Agreement, Array
 from lstm_models.case import Case
 from lstm_models.data import START, Dataset
 from lstm_models.oracle_network import EncoderDecoder, Stack, activated, loss_and_slope
-from lstm_models.words import Device, Kernel, Path, Precision
+from lstm_models.words import Device, Framework, Kernel, Path, Precision
 
 #: Paths that yield outputs; the others yield a loss.
 _WITH_OUTPUTS = (Path.FORWARD, Path.PREDICT)
@@ -69,9 +69,11 @@ def _stagnates(case: Case) -> bool:
     """Whether the head's bias, the last tensor, is left out.
 
     Its gradient is a sum over all samples and steps, and TensorFlow adds bfloat16 numbers one after another, so that
-    the sum stops growing: off by 27 % on ``chatbot`` (1280 rows), in an operation that is not the LSTM's.
+    the sum stops growing: off by 27 % on ``chatbot`` (1280 rows), in an operation that is not the LSTM's. XLA's CPU
+    code for JAX does so with float16 too: off by 6 % there.
     """
-    return case.precision is Precision.MIXED_BFLOAT16 and bool(case.workload.outputs)
+    in_order = case.framework is Framework.JAX and case.precision is Precision.MIXED_FLOAT16
+    return (in_order or case.precision is Precision.MIXED_BFLOAT16) and bool(case.workload.outputs)
 
 
 def expected(case: Case, batch: Dataset, weights: Sequence[Array], result: Array) -> Reference:

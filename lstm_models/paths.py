@@ -6,13 +6,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Optional
 
-from lstm_models import keras_layers, keras_paths
+from lstm_models import cudnn_layer, keras_layers, keras_paths
 from lstm_models.backends import backend
 from lstm_models.case import Case
 from lstm_models.data import Array, Dataset
 from lstm_models.models import Built, build
 from lstm_models.step import Step, synchronise
-from lstm_models.words import Path
+from lstm_models.words import Kernel, Path
 
 __all__ = ["Step", "batches_per_call", "open_path", "synchronise"]
 
@@ -32,15 +32,25 @@ def open_path(case: Case, built: Built, dataset: Dataset) -> Step:
     step = _open(case, built, dataset)
     if case.path in (Path.BACKWARD, Path.FIT) and keras_layers.drops(built.model):
         return _checked_by_twin(case, step, dataset)
-    return step
+    return _with_one_bias(built, step) if case.kernel is Kernel.CUDNN_LAYER else step
 
 
 def _open(case: Case, built: Built, dataset: Dataset) -> Step:
     if case.path is Path.FORWARD:
-        return backend().forward(built, dataset)
+        return backend().forward(built, dataset, case.inputs)
     if case.path is Path.BACKWARD:
         return backend().backward(built, dataset)
     return keras_paths.open_path(case, built, dataset)
+
+
+def _with_one_bias(built: Built, step: Step) -> Step:
+    """The same step, whose gradients are those of the canonical weights."""
+
+    def gradients() -> Optional[list[Array]]:
+        found = step.gradients()
+        return None if found is None else cudnn_layer.canonical(built.model, built.variables, found)
+
+    return replace(step, gradients=gradients)
 
 
 def _checked_by_twin(case: Case, step: Step, dataset: Dataset) -> Step:

@@ -44,6 +44,7 @@ class Kernel(Word):
     UNROLLED = "unrolled"
     XLA = "xla"
     INDUCTOR = "inductor"
+    CUDNN_LAYER = "cudnn-layer"
 
 
 class Device(Word):
@@ -51,6 +52,13 @@ class Device(Word):
 
     CPU = "cpu"
     GPU = "gpu"
+
+
+class Inputs(Word):
+    """Where the inputs lie that a forward call is given: on its device, or as NumPy arrays on the host."""
+
+    DEVICE = "device"
+    HOST = "host"
 
 
 class Precision(Word):

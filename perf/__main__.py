@@ -1,4 +1,4 @@
-"""``python -m perf``: what is done with stored runs."""
+"""``python -m perf``: what is done with stored runs and built environments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from perf.harness import baseline as baselines
-from perf.harness import expectation_store
+from perf.harness import environments, expectation_store
+from perf.harness.argument_types import positive_integer
+from perf.harness.environment_cache import cache_folder
 from perf.harness.errors import Refusal
 from perf.harness.expectation_store import Kept
 from perf.harness.machine import fingerprint
@@ -38,7 +40,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit status: 0, or 4 with one paragraph on stderr."""
-    parser = _Parser(prog="python -m perf", description="Work with stored runs.")
+    parser = _Parser(prog="python -m perf", description="Work with stored runs and built environments.")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
     add = commands.add_parser("promote", help="make cases of saved runs the baseline of their machine").add_argument
     add("runs", nargs="+", metavar="RUN", help="number, name or path of a saved run; three make a good baseline")
@@ -54,12 +56,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("runs", nargs="*", metavar="RUN", help="number, name or path of saved runs (default: all of this machine)")
     add("--storage", type=Path, default=_PERF.parent / ".benchmarks", metavar="DIR", help="default: %(default)s")
     add("--baselines", type=Path, default=_PERF / "baselines", metavar="DIR", help="default: %(default)s")
+    add = commands.add_parser("environments", help="what --perf-against built and keeps").add_argument
+    add(
+        "--remove-unused",
+        type=positive_integer,
+        metavar="DAYS",
+        help="remove those unused for so long",
+    )
     asked = parser.parse_args(arguments)
     try:
         if asked.command == "promote":
             print(_promote(asked.runs, asked.select, asked.reason, asked.storage, asked.baselines))
         elif asked.command == "report":
             print(_report(asked.folder, asked.runs, asked.storage, asked.baselines))
+        elif asked.command == "environments":
+            print(_environments(asked.remove_unused))
         else:
             print(_retire(asked.cases, asked.baselines))
     except Refusal as refusal:
@@ -83,6 +94,11 @@ def _promote(names: Sequence[str], select: str, reason: str, storage: Path, dire
 def _report(folder: Path, names: Sequence[str], storage: Path, directory: Path) -> str:
     files = [_find(storage, name) for name in names] or runs_of(storage / fingerprint().id)
     return report(folder.resolve(), list(dict.fromkeys(files)), directory)
+
+
+def _environments(days: int | None) -> str:
+    cache = cache_folder()
+    return environments.table(cache) if days is None else environments.remove_unused(cache, days, datetime.now(UTC))
 
 
 def _retire(keys: Sequence[str], directory: Path) -> str:

@@ -1,13 +1,10 @@
-"""Which cases each profile holds.
-
-A grid multiplies out; profiles are lists of grids. ``smoke`` is for a first answer within minutes: at most 24 cases,
-chosen so that three processes of all of them end within five minutes on two cores.
-"""
+"""The suite, as the harness takes it: its cases, its expectations, and what else it knows of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import importlib.util
+import sys
+from collections.abc import Mapping
 from pathlib import Path as File
 from typing import Any
 
@@ -15,118 +12,45 @@ from lstm_models import arithmetic, kernels, workloads
 from lstm_models.case import Case
 from lstm_models.selection_places import GROUPS
 from lstm_models.selection_workloads import setting_id
-from lstm_models.words import Device, Kernel, Path, Precision
+from lstm_models.words import Device, Framework, Inputs, Path
 from lstm_models.workloads import Workload, WorkloadError
-from perf import expectations
+from perf import expectations, profiles
 from perf.harness.errors import Refusal
 from perf.harness.machine import cpu_flags
 from perf.harness.margins import load_margins
 from perf.harness.records import CaseSpec, Work
 from perf.harness.suite import BUILT_IN, Suite, SuiteRequest
+from perf.harness.why.records import TRANSFER
 
 HERE = File(__file__).parent
 
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """All combinations of what is listed. ``workloads`` and ``batches`` default to all there are.
-
-    A workload named in ``workloads`` that is not available is an error of this file, and raises ``KeyError``.
-    """
-
-    paths: tuple[Path, ...]
-    devices: Mapping[Device, tuple[Kernel, ...]]  # the kernels of each device
-    workloads: tuple[str, ...] = ()
-    batches: tuple[int, ...] = ()
-    precisions: tuple[Precision, ...] = (Precision.FLOAT32,)
-    without: tuple[str, ...] = ()
-
-    def cases(self, available: Mapping[str, Workload], devices: Iterable[Device]) -> Iterator[Case]:
-        for name in self.workloads or (name for name in available if name not in self.without):
-            workload = available[name]
-            for path in self.paths:
-                for batch in self.batches or workload.batch_sizes:
-                    for device in devices:
-                        for kernel in self.devices.get(device, ()):
-                            for precision in self.precisions:
-                                yield Case(path, workload, batch, device, kernel, precision)
-
-
-AUTO, CUDNN, LOOP, UNROLLED, XLA = Kernel.AUTO, Kernel.CUDNN, Kernel.LOOP, Kernel.UNROLLED, Kernel.XLA
-CPU, GPU = Device.CPU, Device.GPU
-ALL_PATHS = tuple(Path)
-
-#: One device: the whole question on the smallest real workload. Two devices share the 24 places.
-SMOKE = (
-    Grid((Path.FORWARD,), {CPU: (LOOP, XLA), GPU: (CUDNN, LOOP)}, ("translation",), (1, 32)),
-    Grid((Path.BACKWARD,), {CPU: (LOOP, XLA), GPU: (CUDNN, LOOP)}, ("translation",), (32,)),
-    Grid((Path.FIT,), {CPU: (LOOP,), GPU: (CUDNN,)}, ("translation",), (32,)),
-    Grid((Path.EVALUATE,), {CPU: (LOOP,), GPU: (CUDNN,)}, ("translation",), (32,)),
-    Grid((Path.PREDICT,), {CPU: (LOOP,), GPU: (CUDNN,)}, ("translation",), (1, 32)),
-)
-SMOKE_ONE_DEVICE = (
-    *SMOKE,
-    Grid((Path.FORWARD,), {CPU: (UNROLLED,), GPU: (XLA,)}, ("translation",), (1, 32)),
-    Grid((Path.BACKWARD,), {CPU: (LOOP, XLA), GPU: (CUDNN, LOOP)}, ("translation",), (1,)),
-    Grid((Path.FIT,), {CPU: (XLA,), GPU: (LOOP,)}, ("translation",), (32,)),
-    Grid((Path.PREDICT,), {CPU: (XLA,), GPU: (LOOP,)}, ("translation",), (1,)),
-    Grid((Path.FORWARD,), {CPU: (AUTO,), GPU: (AUTO,)}, ("layer-128",), (32,)),
-)
-#: Two devices and two sides: twelve cases.
-SMOKE_PAIRED = (
-    Grid((Path.FORWARD,), {CPU: (LOOP, XLA), GPU: (CUDNN, LOOP)}, ("translation",), (32,)),
-    Grid((Path.BACKWARD, Path.FIT), {CPU: (LOOP,), GPU: (CUDNN,)}, ("translation",), (32,)),
-    Grid((Path.PREDICT,), {CPU: (LOOP,), GPU: (CUDNN,)}, ("translation",), (1, 32)),
-)
-#: A step of these takes seconds to minutes on a few CPU cores; there they run in ``full`` only.
-FOR_GPUS = ("speech", "ptb-medium")
-NIGHTLY = (
-    *SMOKE_ONE_DEVICE,
-    Grid(ALL_PATHS, {CPU: (AUTO, XLA)}, without=FOR_GPUS),
-    Grid(ALL_PATHS, {GPU: (AUTO, CUDNN, LOOP, XLA)}),
-    Grid(
-        (Path.FORWARD, Path.FIT),
-        {CPU: (LOOP,), GPU: (CUDNN,)},
-        ("translation", "layer-128"),
-        precisions=(Precision.MIXED_FLOAT16, Precision.MIXED_BFLOAT16),
-    ),
-)
-#: Everything, the combinations that cannot exist too: they are skipped with the reason, which is an answer as well.
-FULL = (
-    *NIGHTLY,
-    Grid(ALL_PATHS, {CPU: tuple(Kernel), GPU: tuple(Kernel)}),
-    Grid(
-        (Path.FORWARD, Path.FIT, Path.PREDICT),
-        {CPU: (LOOP, XLA), GPU: (CUDNN, LOOP, XLA)},
-        precisions=(Precision.MIXED_FLOAT16, Precision.MIXED_BFLOAT16),
-    ),
-)
-#: A user's own file replaces the built-in workloads, so that the first answer about them comes within minutes too.
-OWN_SMOKE = (Grid((Path.FORWARD, Path.FIT, Path.PREDICT), {CPU: (AUTO, XLA), GPU: (AUTO, XLA)}),)
-OWN = (Grid(ALL_PATHS, {CPU: (AUTO, LOOP, XLA), GPU: (AUTO, CUDNN, LOOP, XLA)}),)
-OWN_FULL = (Grid(ALL_PATHS, {CPU: tuple(Kernel), GPU: tuple(Kernel)}, precisions=tuple(Precision)),)
-
-BUILT_IN_PROFILES = {"smoke": SMOKE_ONE_DEVICE, "nightly": NIGHTLY, "full": FULL}
-OWN_PROFILES = {"smoke": OWN_SMOKE, "nightly": OWN, "full": OWN_FULL}
+#: Why there is no table of kernels: where a framework asks for the device while it traces, nobody can answer for a GPU.
+UNTRACED = "which kernels Keras would pick on a GPU host is not looked at: on {} it shows on a GPU host only"
 
 
 def suite(request: SuiteRequest) -> Suite:
     """The suite that the root conftest hands to the harness.
 
-    Raises :class:`Refusal` for a bad file of workloads or expectations.
+    Raises :class:`Refusal` for a bad file of workloads or expectations, and where there is nothing to measure with.
     """
+    if not request.paired:  # environments that are described are looked at where they are made
+        _refuse_absent(request.frameworks[0])
     try:
         available = workloads.load(request.workloads) if request.workloads else workloads.builtin()
     except WorkloadError as error:
         raise Refusal(str(error)) from None
     devices = tuple(Device(device) for device in request.devices)
     own = request.workloads is not None
-    found = cases(request.profile, available, devices, own=own, paired=request.paired)
+    framework = Framework(request.frameworks[0])
+    found = profiles.cases(request.profile, available, devices, framework, own=own, paired=request.paired)
     specs = tuple(spec(case) for case in found)
+    untraced = [name for name in dict.fromkeys(request.frameworks) if name != Framework.TENSORFLOW]
     expected, contenders = expectations.of_suite(
         request.expectations,
         available,
-        expectations.Host(request.devices, cpu_flags()),
+        expectations.Host(
+            request.devices, cpu_flags(), framework, has_keras_2=importlib.util.find_spec("tf_keras") is not None
+        ),
         own=own,
         profile=request.profile,
     )
@@ -134,39 +58,37 @@ def suite(request: SuiteRequest) -> Suite:
         root=HERE.parent,
         specs=specs,
         baselines=HERE / "baselines",
-        name=request.workloads.name if request.workloads else BUILT_IN,
+        name=_name(request),
         margins_percent=load_margins(HERE / "margins.toml", [spec.key for spec in specs]),
-        selection=selection(available),
+        selection=selection(available) if not untraced else {},
+        selection_absent=UNTRACED.format(" and ".join(untraced)) if untraced else "",
         expectations=expected,
         contenders={case.key: spec(case) for case in contenders},
     )
+
+
+def _refuse_absent(framework: str) -> None:
+    """Without importing it, so that the answer comes before the first worker."""
+    missing = [module for module in (framework, "keras") if importlib.util.find_spec(module) is None]
+    if missing:
+        raise Refusal(
+            f"There is no {' and no '.join(missing)} in the environment of {sys.executable}, and Keras is to run on "
+            f"{framework} here. Install it: python -m pip install -e '.[{framework}]', or set KERAS_BACKEND to what "
+            f"is installed ({', '.join(Framework)}). Nothing was measured."
+        )
+
+
+def _name(request: SuiteRequest) -> str:
+    """Of the workloads, and of the framework where it is not Keras's default: its cases are others' by name."""
+    name = request.workloads.name if request.workloads else BUILT_IN
+    framework = request.frameworks[0]
+    return name if framework == Framework.TENSORFLOW else f"{name} on {framework}"
 
 
 def selection(available: Mapping[str, Workload]) -> dict[str, dict[str, Any]]:
     """The settings whose kernels are found by tracing: those of a layer, and each workload's model as it is."""
     models = {setting_id(name): workload.to_plain() for name, workload in available.items()}
     return {**{group: {} for group in GROUPS}, **models}
-
-
-def cases(
-    profile: str,
-    available: Mapping[str, Workload],
-    devices: tuple[Device, ...],
-    *,
-    own: bool = False,
-    paired: bool = False,
-) -> list[Case]:
-    """The cases of a profile, each once, in the order of the grids."""
-    grids = (OWN_PROFILES if own else BUILT_IN_PROFILES)[profile]
-    if profile == "smoke" and not own and (paired or len(devices) > 1):
-        grids = SMOKE_PAIRED if paired and len(devices) > 1 else SMOKE
-    found = (case for grid in grids for case in grid.cases(available, devices))
-    return list({case.key: case for case in found if case_is_wanted(case, profile)}.values())
-
-
-def case_is_wanted(case: Case, profile: str) -> bool:
-    """Only ``full`` lists what cannot exist; a single kernel that is missing elsewhere would be noise."""
-    return profile == "full" or case.device is Device.GPU or kernels.unavailable(case) is None
 
 
 def spec(case: Case) -> CaseSpec:
@@ -206,6 +128,8 @@ def work(case: Case) -> Work:
     }
     if case.path not in (Path.FIT, Path.EVALUATE):
         del traits["data set size"]  # follows from the path and the batch
+    if case.inputs is Inputs.HOST:
+        traits[TRANSFER] = "inputs on the host"
     return Work(
         traits=traits,
         peak=str(case.precision).replace("mixed_", ""),

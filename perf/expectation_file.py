@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Any, TypeVar
 
-from lstm_models.words import Device, Kernel, Path, Precision
+from lstm_models.words import Device, Framework, Inputs, Kernel, Path, Precision
 from perf.harness.crossover import BAND
 from perf.harness.errors import Refusal
 from perf.harness.expectation_records import Axis, Kind, Where
@@ -30,6 +30,7 @@ class Contestant:
     kernel: Kernel
     device: Device = Device.CPU
     precision: Precision = Precision.FLOAT32
+    inputs: Inputs = Inputs.DEVICE
     path: Path | None = None
     workload: str | None = None
     batch: int | None = None
@@ -45,7 +46,7 @@ class Promise:
     """An expectation as it is written down. ``sizes`` run along ``axis``; ``fixed`` are the other axes that are given.
 
     ``unless_cpu_has``: it is promised for CPUs without any of these instruction sets. ``profile``: the smallest that it
-    is measured in.
+    is measured in. ``frameworks``: on which it is promised, all that have its kernels where it is empty.
     """
 
     id: str
@@ -65,6 +66,7 @@ class Promise:
     ratio: float = 1.0
     unless_cpu_has: tuple[str, ...] = ()
     profile: str = PROFILES[0]
+    frameworks: tuple[Framework, ...] = ()
 
 
 def read(file: File) -> tuple[Promise, ...]:
@@ -192,6 +194,12 @@ def _variables(value: Any) -> dict[str, str]:
     return value
 
 
+def _frameworks(value: Any) -> tuple[Framework, ...]:
+    if not isinstance(value, list) or not value:
+        raise ValueError(value)
+    return tuple(Framework(name) for name in value)
+
+
 _TEXT = _checked(str, "a text that is not empty", lambda text: bool(text.strip()))
 _WHOLE = _checked(int, "a whole number, 1 or more", lambda number: number >= 1)
 _SIZES = _Key(_sizes, "a whole number or an ascending list of them, e.g. [1, 8, 64]")
@@ -199,6 +207,7 @@ _CONTESTANT_KEYS: Mapping[str, _Key] = {
     "kernel": _word(Kernel),
     "device": _word(Device),
     "precision": _word(Precision),
+    "inputs": _word(Inputs),
     "path": _word(Path),
     "workload": _TEXT,
     "batch": _WHOLE,
@@ -226,6 +235,7 @@ _KEYS: Mapping[str, _Key] = {
     "ratio": _checked((int, float), "a number from 1 to below 1000", lambda number: 1 <= number < 1000),
     "profile": _checked(str, _one_of(PROFILES), lambda text: text in PROFILES),
     "unless_cpu_has": _Key(_flags, "a list of the CPU flags in /proc/cpuinfo, e.g. [\"avx512_bf16\"]"),
+    "frameworks": _Key(_frameworks, f"a list of {', '.join(Framework)}"),
     "reason": _TEXT,
     "source": _TEXT,
 }  # fmt: skip

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as File
 
 from lstm_models import kernels, workloads
 from lstm_models.case import BATCHES_PER_CALL, Case
+from lstm_models.words import Framework
 from lstm_models.workloads import Workload
 from perf import expectation_file
 from perf.expectation_file import Contestant, Promise
@@ -20,10 +21,12 @@ BUILT_IN = File(__file__).with_name("expectations.toml")
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What decides which expectations can be measured here."""
+    """What decides which expectations can be measured here. ``has_keras_2``: the package tf-keras is installed."""
 
     devices: tuple[str, ...]
     cpu_flags: frozenset[str]
+    framework: Framework = Framework.TENSORFLOW
+    has_keras_2: bool = True
 
 
 def of_suite(
@@ -32,36 +35,50 @@ def of_suite(
     """The built-in expectations and those of a user's ``file``, and their cases, each once.
 
     ``own`` says that the ``available`` workloads are a user's: the built-in expectations are of others and stay away,
-    as do those of a larger ``profile``.
+    as do those of a larger ``profile`` and those that are not promised on the host's framework.
     Raises :class:`Refusal` for a file that is not as it must be, or takes a name that is taken.
     """
+    if profile not in PROFILES:
+        return (), ()  # what is checked there is no expectation
     promises = expectation_file.read(BUILT_IN)
     taken = {promise.id for promise in promises}
-    wanted = PROFILES[: PROFILES.index(profile) + 1]
-    of_profile = [promise for promise in promises if promise.profile in wanted and not own]
-    made = [_made(promise, BUILT_IN, available, host) for promise in of_profile]
+    profiles = PROFILES[: PROFILES.index(profile) + 1]
+    asked = [promise for promise in promises if not own and _asked(promise, profiles, host)]
+    made = [_made(promise, BUILT_IN, available, host) for promise in asked]
     if file is not None:
         promises = expectation_file.read(file)
         if again := [promise.id for promise in promises if promise.id in taken]:
             raise Refusal(f"{file}: [expectation.{again[0]}]: there is a built-in expectation of this name.")
         both = {**workloads.builtin(), **available}
-        made += [_made(promise, file, both, host) for promise in promises if promise.profile in wanted]
+        made += [_made(promise, file, both, host) for promise in promises if _asked(promise, profiles, host)]
     cases = {case.key: case for _, cases in made for case in cases}
     return tuple(expectation for expectation, _ in made), tuple(cases.values())
+
+
+def _asked(promise: Promise, profiles: Sequence[str], host: Host) -> bool:
+    """Whether it is made in this profile, and on this framework: by its own word, and by the kernels that there are."""
+    exist = kernels.EXIST[host.framework]
+    return (
+        promise.profile in profiles
+        and host.framework in (promise.frameworks or tuple(Framework))
+        and promise.first.kernel in exist
+        and promise.second.kernel in exist
+    )
 
 
 def _made(
     promise: Promise, file: File, available: Mapping[str, Workload], host: Host
 ) -> tuple[Expectation, list[Case]]:
     of_first, of_second = (
-        {size: _case(promise, side, size, available, file) for size in promise.sizes}
+        {size: replace(_case(promise, side, size, available, file), framework=host.framework) for size in promise.sizes}
         for side in (promise.first, promise.second)
     )
     cases = [*of_first.values(), *of_second.values()]
     first_label, second_label = _labels(promise.first, promise.second)
     names = dict.fromkeys(by_size[promise.sizes[0]].workload.name for by_size in (of_first, of_second))
     expectation = Expectation(
-        id=promise.id,
+        # Ratios of one framework say nothing of another's.
+        id=promise.id if host.framework is Framework.TENSORFLOW else f"{promise.id}-{host.framework}",
         kind=promise.kind,
         metric=promise.metric,
         axis=promise.axis,
@@ -107,6 +124,7 @@ def _case(promise: Promise, side: Contestant, size: int, available: Mapping[str,
         side.kernel,
         side.precision,
         None if side.batches == BATCHES_PER_CALL else side.batches,
+        inputs=side.inputs,
     )
 
 
@@ -135,6 +153,7 @@ def _labels(first: Contestant, second: Contestant) -> tuple[str, str]:
             "timesteps": f"t{side.timesteps}" if side.timesteps else "",
             "device": str(side.device),
             "precision": str(side.precision),
+            "inputs": f"{side.inputs} inputs",
             "variables": " ".join(f"{name}={value}" for name, value in side.variables.items()),
         }
 
@@ -155,6 +174,13 @@ def _skip(promise: Promise, cases: Iterable[Case], host: Host) -> str | None:
     for device in dict.fromkeys(str(side.device) for side in (promise.first, promise.second)):
         if device not in host.devices:
             return f"no {device} is measured here"
+    if not host.has_keras_2 and any(_asks_for_keras_2(side) for side in (promise.first, promise.second)):
+        return "Keras 2 is not installed here: install the extra legacy, pip install -e '.[legacy]'"
     if has := [flag for flag in promise.unless_cpu_has if flag in host.cpu_flags]:
         return f"this CPU has {', '.join(has)}"
     return None
+
+
+def _asks_for_keras_2(side: Contestant) -> bool:
+    """As TensorFlow reads the variable."""
+    return side.variables.get("TF_USE_LEGACY_KERAS") in ("true", "True", "1")

@@ -1,7 +1,7 @@
 """What a step costs on a host that is not there: the fake worker's model of CPU and GPU kernels.
 
 A script's ``costs`` map words to costs; those count whose words are all among the case's (path, device, kernel,
-precision, workload), later ones winning entry by entry::
+precision, workload, and ``host`` where the inputs lie there), later ones winning entry by entry::
 
     "costs": {
         "cpu": {"fixed": 0.0002, "per_sample": 0.00002},
@@ -32,7 +32,7 @@ def entry(costs: Mapping[str, Mapping[str, float]], case: Mapping[str, Any]) -> 
     if not costs or not is_real(case):
         return {}
     workload = case["workload"]
-    words = {case["path"], case["device"], case["kernel"], case["precision"], workload["name"]}
+    words = {case["path"], case["device"], case["kernel"], case["precision"], workload["name"], case.get("inputs", "")}
     found = dict.fromkeys(_NAMES, 0.0)
     for text, values in costs.items():
         if set(text.split()) <= words:

@@ -18,8 +18,9 @@ The environment variable ``FAKE_NVML`` names a JSON file; all of it is optional:
 
 A card: ``name``, ``bytes``, ``uuid``, ``watts`` (while it computes), ``watts_limit``, ``mig`` (0 or 1), ``celsius``,
 ``sm_clock_mhz``, ``throttle_reasons`` (NVML's bits), ``processes`` (bytes by pid) and ``percents`` (by pid, ``null``
-where the driver does not tell), ``utilisation``. The fake worker's process is listed too while it lives, and the
-counter of energy goes on by what it says it computed.
+where the driver does not tell), ``utilisation``. The fake worker's process is listed too while it lives (unless
+``own_listed`` is false), with ``own_percent`` of the multiprocessors where that is given, and the counter of energy
+goes on by what it says it computed.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from typing import Any
 CARD: dict[str, Any] = {
     "name": "NVIDIA H200", "bytes": 150_754_820_096, "uuid": None, "watts": 300.0, "watts_limit": 700.0, "mig": 0,
     "celsius": 55, "sm_clock_mhz": 1980, "throttle_reasons": 0, "processes": {}, "percents": {}, "utilisation": 0,
-    "error": None,
+    "own_percent": None, "own_listed": True, "error": None,
 }  # fmt: skip
 
 _reading = 0
@@ -146,9 +147,13 @@ def nvmlDeviceGetViolationStatus(handle: int, policy: int) -> SimpleNamespace:
     raise NVMLError("Not Supported", 3)
 
 
+def _alive() -> list[int]:
+    return [int(pid) for pid in _of_workers(".gpu_pids") if Path(f"/proc/{pid}").exists()]
+
+
 def nvmlDeviceGetComputeRunningProcesses(handle: int) -> list[SimpleNamespace]:
     held = {int(pid): used for pid, used in _card(handle).processes.items()}
-    own = {int(pid): 500_000_000 for pid in _of_workers(".gpu_pids") if Path(f"/proc/{pid}").exists()}
+    own = dict.fromkeys(_alive() if _card(handle).own_listed else [], 500_000_000)
     return [SimpleNamespace(pid=pid, usedGpuMemory=used) for pid, used in (own | held).items()]
 
 
@@ -168,6 +173,8 @@ def nvmlDeviceGetProcessUtilization(handle: int, since: int) -> list[SimpleNames
     percents = _card(handle).percents
     if percents is None:
         raise NVMLError("Not Supported", 3)
+    if (own := _card(handle).own_percent) is not None:
+        percents = dict.fromkeys(_alive(), own) | percents
     if not percents:
         raise NVMLError("Not Found", 6)
     return [SimpleNamespace(pid=int(pid), smUtil=percent, timeStamp=since + 1) for pid, percent in percents.items()]

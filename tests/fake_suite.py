@@ -12,10 +12,12 @@ from pathlib import Path
 
 from lstm_models import workloads
 from lstm_models.words import Device
-from perf import cases, expectations
+from perf import cases, expectations, profiles
 from perf.harness.records import CaseSpec
-from perf.harness.suite import Suite, SuiteRequest
+from perf.harness.suite import GPU_CHECK, Suite, SuiteRequest
 
+#: Workloads whose traced kernels are held against those that ran.
+TRACED: dict[str, dict[str, object]] = {"workload:layer-128": {}, "workload:layer-128-relu": {}}
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 
@@ -50,7 +52,7 @@ def suite(request: SuiteRequest, project: Path) -> Suite:
     specs += [case(name, skip=reason) for name, reason in listed.get("skipped", {}).items()]
     if listed.get("real", False):
         devices = tuple(Device(device) for device in request.devices)
-        found = cases.cases(request.profile, workloads.builtin(), devices, paired=request.paired)
+        found = profiles.cases(request.profile, workloads.builtin(), devices, paired=request.paired)
         specs += [cases.spec(case) for case in found]
     host = expectations.Host(request.devices, frozenset())
     real = listed.get("expectations", False)
@@ -65,7 +67,7 @@ def suite(request: SuiteRequest, project: Path) -> Suite:
         baselines=project / "perf" / "baselines",
         name=request.workloads.name if request.workloads else "built-in",
         worker="tests.fake_worker",
-        selection={"default": {}, "dropout": {}},
+        selection={"default": {}, "dropout": {}, **(TRACED if request.profile == GPU_CHECK else {})},
         expectations=expected,
         contenders={contender.key: cases.spec(contender) for contender in contenders},
     )

@@ -69,7 +69,7 @@ from typing import Any
 from lstm_models import worker
 from lstm_models.problem import Problem
 from tests import fake_costs, fake_selection
-from tests.fake_case import key_of, steps_per_call
+from tests.fake_case import key_of, proved, steps_per_call
 
 DEFAULT: dict[str, Any] = {
     "seconds_per_step": 0.004,
@@ -217,7 +217,7 @@ class FakeEngine:
             "bytes_peak": entry["bytes_peak"],
             "device_bytes_peak": entry["device_bytes_peak"] if device == "gpu" else None,
             "facts": {
-                "kernel": entry["kernel"] or case.get("kernel", "loop"),
+                "kernel": entry["kernel"] or proved(case),
                 "device": device,
                 "resolved": {"jit_compile": "False"},
                 "first_call_traces": entry["first_call_traces"],

@@ -49,7 +49,13 @@ class Project:
         (self.path / "conftest.py").write_text(CONFTEST)
         (self.path / "perf").mkdir()
         (self.path / "tests").mkdir()
-        for file in ("test_layer.py", "test_model.py", "test_kernel_selection.py", "test_crossovers.py"):
+        for file in (
+            "test_layer.py",
+            "test_model.py",
+            "test_kernel_selection.py",
+            "test_crossovers.py",
+            "test_gpu_assumptions.py",
+        ):
             shutil.copy(CHECKOUT / "perf" / file, self.path / "perf" / file)
         (self.path / "pytest.ini").write_text("[pytest]\nstrict = true\ntestpaths = tests\nfilterwarnings = error\n")
         self._monkeypatch = monkeypatch

@@ -75,6 +75,18 @@ def test_a_saved_run_gives_the_same_account(gpu_host: Project) -> None:
     assert why_section(again).split() == text[text.index("Why Matrix") : text.index("=====", text.index("Why"))].split()
 
 
+def test_where_inputs_lie_is_the_factor_transfer(gpu_host: Project) -> None:
+    gpu_host.script(costs=COSTS)
+    result = gpu_host.run("-k", "arrays-of-the-host or inputs-on-the-gpu", "--perf-processes", "4")
+    assert result.ret == 0, said(result)
+    rows = [line for line in result.outlines if line.startswith("transfer ")]
+    moved = "inputs on the host -> inputs on the device"
+    for on in ("forward rows-b1 cpu xla", "forward layer-128-b1 gpu cudnn", "forward layer-128-b1024 gpu cudnn"):
+        assert any(moved in row and row.endswith(on) for row in rows), on
+    assert len(rows) == 3
+    assert "transfer" not in next(line for line in result.outlines if line.startswith("Factors not measured"))
+
+
 @pytest.mark.parametrize("fault", ["crash", "exception"])
 def test_without_a_peak_nothing_is_the_worse_for_it(project: Project, fault: str) -> None:
     project.script(peak_fault=fault)

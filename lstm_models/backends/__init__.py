@@ -35,7 +35,8 @@ def name(environ: Mapping[str, str] = os.environ) -> str:
 
 @functools.cache
 def backend() -> Backend:
-    """That of this process, started; raises :class:`Problem` for one that this suite does not know."""
+    """That of this process, started; raises :class:`Problem` for one that this suite does not know or that is not
+    installed."""
     chosen = name()
     if chosen not in NAMES:
         raise Problem(
@@ -43,5 +44,12 @@ def backend() -> Backend:
             f"Keras would run on {chosen!r} here, and this suite knows {', '.join(NAMES)}. Set KERAS_BACKEND.",
         )
     made: Backend = importlib.import_module(f"lstm_models.backends.{chosen}").make()
-    made.start()
+    try:
+        made.start()
+    except ModuleNotFoundError as error:
+        raise Problem(
+            "open",
+            f"Keras would run on {made.title} here, which is not installed ({error}). Install it, or set KERAS_BACKEND "
+            "to one that is.",
+        ) from error
     return made

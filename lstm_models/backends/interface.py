@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, ContextManager, Optional, Protocol
 
 from lstm_models.proof import Proof
+from lstm_models.words import Inputs
 
 if TYPE_CHECKING:
     from lstm_models.case import Case
@@ -54,8 +55,12 @@ class Backend(Protocol):
     def synchronise(self, value: Any = None) -> None:
         """Wait until every device has done what it was given; ``value`` is what the last call returned."""
 
-    def forward(self, built: Built, dataset: Dataset) -> Step:
-        """The model's output, at inference, on inputs that lie on the device; nothing is traced yet."""
+    def forward(self, built: Built, dataset: Dataset, inputs: Inputs = Inputs.DEVICE) -> Step:
+        """The model's output, at inference; nothing is traced yet.
+
+        ``inputs`` on the device are put there once. On the host they stay NumPy arrays, which every call takes to the
+        device the way the framework itself does when it is given them.
+        """
 
     def backward(self, built: Built, dataset: Dataset) -> Step:
         """The loss and the gradient of every trainable weight, in training mode; nothing is traced yet."""

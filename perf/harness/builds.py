@@ -9,8 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perf.harness.environment import Side
-from perf.harness.environment_cache import cache_folder, folder_to_build, only_builder, read_record, write_record
+from perf.harness.environment_cache import (
+    cache_folder,
+    folder_to_build,
+    mark_used,
+    only_builder,
+    read_record,
+    write_record,
+)
 from perf.harness.errors import Refusal
+from perf.harness.frameworks import TENSORFLOW, framework_of
 from perf.harness.installed import Installed, by_canonical_name, installed, why_no_worker
 from perf.harness.recipe import Recipe, pins, recipe
 from perf.harness.spec import Spec
@@ -84,6 +92,7 @@ def _reused(asked: Recipe, place: Path) -> BuiltSide | None:
         return None
     if found.packages != record.get("packages"):
         return None
+    mark_used(place)
     return BuiltSide(_side(place, asked.spec), tuple(record.get("released", ())), True, found.packages)
 
 
@@ -124,12 +133,14 @@ def _released(named: Mapping[str, str], held: Mapping[str, str], found: Mapping[
 
 def _checked(spec: Spec, side: Side) -> Installed:
     """What is installed on the side; raises :class:`Refusal` where no worker can run on it."""
-    found = installed(side)
-    if reason := why_no_worker(found):
+    framework = framework_of(spec.variables)
+    found = installed(side, framework)
+    if reason := why_no_worker(found, framework):
         where = f"The environment {spec.words!r}" if spec.needs_build else side.interpreter
+        example = "tensorflow==2.20.0" if framework is TENSORFLOW else " ".join((framework.name, *framework.beside))
         raise Refusal(
-            f"{where} {reason}: no worker can run there. Install or name a TensorFlow, for example "
-            "tensorflow==2.20.0. Nothing was measured."
+            f"{where} {reason}: no worker can run there. Install or name {framework.title}, for example {example}. "
+            "Nothing was measured."
         )
     return found
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from perf.harness.expectation_session import Expected
+from perf.harness.gpu_check.session import Assumed, GpuCheck
 from perf.harness.records import CaseSpec
 from perf.harness.replay import MeasuredCase
 from perf.harness.selection_verdict import Selected
@@ -22,6 +23,9 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: objec
     the kernels where the suite has no settings."""
     perf = collector.config.stash.get(SESSION, None)
     arguments = getattr(getattr(obj, "__code__", None), "co_varnames", ())
+    if perf is not None and (assumes := "assumed" in arguments) != isinstance(perf, GpuCheck):
+        stated = assumes or any(name in arguments for name in ("measured", "selected", "expected"))
+        return [] if stated else None  # assumptions are stated by themselves
     if perf is not None and "selected" in arguments and not perf.prepared.suite.selection:
         return []
     if perf is not None and "expected" in arguments and (perf.prepared.sides or not perf.prepared.suite.expectations):
@@ -34,6 +38,8 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: objec
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """``test_<path>(measured, ...)`` gets the cases of its path."""
     perf = metafunc.config.stash.get(SESSION, None)
+    if isinstance(perf, GpuCheck) and "assumed" in metafunc.fixturenames:
+        metafunc.parametrize("assumed", list(perf.assumptions), indirect=True)
     if perf is not None and "selected" in metafunc.fixturenames:
         metafunc.parametrize("selected", list(perf.prepared.suite.selection), indirect=True)
     if perf is not None and "expected" in metafunc.fixturenames:
@@ -76,6 +82,31 @@ def expectation_of(item: pytest.Item) -> str | None:
     if not isinstance(item, pytest.Function) or "expected" not in item.fixturenames or not hasattr(item, "callspec"):
         return None
     return str(item.callspec.params["expected"])
+
+
+def assumption_of(item: pytest.Item) -> str | None:
+    """Id of the assumption that a test states; ``None`` for any other test."""
+    if not isinstance(item, pytest.Function) or "assumed" not in item.fixturenames or not hasattr(item, "callspec"):
+        return None
+    return str(item.callspec.params["assumed"])
+
+
+@pytest.fixture
+def assumed(request: pytest.FixtureRequest) -> Assumed:
+    """What was found of this test's assumption."""
+    perf = request.config.stash.get(SESSION, None)
+    if not isinstance(perf, GpuCheck):
+        pytest.fail("Assumptions are checked by 'pytest perf --perf-profile gpu-check'.", pytrace=False)
+    if request.param not in perf.findings:
+        pytest.skip("not looked at")
+
+    def fail(message: str) -> Any:
+        pytest.fail(message, pytrace=False)
+
+    def skip(reason: str) -> Any:
+        pytest.skip(reason)
+
+    return Assumed(perf.findings[request.param], fail, skip)
 
 
 @pytest.fixture

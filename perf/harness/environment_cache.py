@@ -74,3 +74,14 @@ def read_record(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return record if isinstance(record, dict) else None
+
+
+def mark_used(folder: Path) -> None:
+    """Notes that a session uses the environment now; nothing where its folder cannot be written to."""
+    with contextlib.suppress(OSError):
+        os.utime(folder / _RECORD)
+
+
+def last_used(folder: Path) -> float:
+    """When :func:`mark_used` was last called, or the environment was built: seconds since the epoch."""
+    return (folder / _RECORD).stat().st_mtime

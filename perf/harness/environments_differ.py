@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from perf.harness.installed import by_canonical_name, tensorflow_of
+from perf.harness.frameworks import TENSORFLOW, distribution_of
+from perf.harness.installed import by_canonical_name
 from perf.harness.records import Environment
 from perf.harness.wanted import NOT_HELD
 
@@ -28,7 +29,7 @@ def differences(baseline: Environment, candidate: Environment) -> tuple[Differen
     ours, theirs = _packages(baseline), _packages(candidate)
     rows = list(_rows("", baseline.versions, candidate.versions))
     told = {row.what: row for row in rows}
-    flavours = tensorflow_of(ours), tensorflow_of(theirs)
+    flavours = distribution_of(TENSORFLOW, ours), distribution_of(TENSORFLOW, theirs)
     if flavours[0] and flavours[1] and flavours[0][0] != flavours[1][0]:
         rows.append(Difference("package of tensorflow", *(" ".join(flavour) for flavour in flavours if flavour)))
         for name in (flavours[0][0], flavours[1][0]):

@@ -1,4 +1,4 @@
-"""What an interpreter has installed, without starting TensorFlow."""
+"""What an interpreter has installed, without starting a framework."""
 
 from __future__ import annotations
 
@@ -14,22 +14,8 @@ from packaging.version import InvalidVersion, Version
 
 from perf.harness.environment import Side, why_no_python
 from perf.harness.errors import Refusal
+from perf.harness.frameworks import TENSORFLOW, Framework, distribution_of
 
-#: Distributions that hold the module ``tensorflow``.
-TENSORFLOWS = (
-    "tensorflow",
-    "tensorflow-cpu",
-    "tensorflow-gpu",
-    "tensorflow-rocm",
-    "tensorflow-macos",
-    "tensorflow-intel",
-    "tensorflow-cpu-aws",
-    "tf-nightly",
-    "tf-nightly-cpu",
-    "tf-nightly-gpu",
-    "intel-tensorflow",
-)
-OLDEST_TENSORFLOW = Version("2.15")
 _TIME_LIMIT_SECONDS = 60.0
 # Runs in any Python 3.9, and with nothing but what that interpreter has: a checkout in the current folder, which
 # "-c" puts first on the path, is no distribution of it.
@@ -46,7 +32,7 @@ print(json.dumps({
     "python": platform.python_version(),
     "base": os.path.realpath(sys.executable),
     "packages": packages,
-    "missing": [name for name in ("tensorflow", "numpy") if importlib.util.find_spec(name) is None],
+    "missing": [name for name in sys.argv[1:] if importlib.util.find_spec(name) is None],
 }))
 """
 
@@ -62,14 +48,17 @@ class Installed:
     missing: tuple[str, ...]
 
 
-def installed(side: Side) -> Installed:
-    """Asks the side's interpreter, with its variables; raises :class:`Refusal` where it does not answer."""
+def installed(side: Side, framework: Framework = TENSORFLOW) -> Installed:
+    """Asks the side's interpreter, with its variables; ``missing`` is about a worker on ``framework``.
+
+    Raises :class:`Refusal` where it does not answer.
+    """
     command = side.command("cpu", Path(os.devnull))  # no checkout on its path: only what it has itself
     if reason := why_no_python(side.interpreter, command, _TIME_LIMIT_SECONDS):
         raise Refusal(f"{reason[0].upper()}{reason[1:]} Name a Python 3.9 or newer. Nothing was measured.")
     try:
         done = subprocess.run(
-            [*command, "-c", _ASK],
+            [*command, "-c", _ASK, framework.name, *framework.beside, "numpy"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",
@@ -90,20 +79,14 @@ def by_canonical_name(packages: Mapping[str, str]) -> dict[str, str]:
     return {str(canonicalize_name(name)): version for name, version in packages.items()}
 
 
-def tensorflow_of(packages: Mapping[str, str]) -> tuple[str, str] | None:
-    """The distribution that holds TensorFlow and its version, ``None`` where none of :data:`TENSORFLOWS` is there."""
-    versions = by_canonical_name(packages)
-    return next(((name, versions[name]) for name in TENSORFLOWS if name in versions), None)
-
-
-def why_no_worker(found: Installed) -> str:
-    """Why no worker can run there, without its end; "" where nothing is known against it."""
+def why_no_worker(found: Installed, framework: Framework) -> str:
+    """Why no worker can run Keras on ``framework`` there, without its end; "" where nothing is known against it."""
     if found.missing:
         return f"has no {' and no '.join(found.missing)}"
-    tensorflow = tensorflow_of(found.packages)
+    installed = distribution_of(framework, found.packages)
     try:
-        if tensorflow is not None and Version(tensorflow[1]) < OLDEST_TENSORFLOW:
-            return f"has {tensorflow[0]} {tensorflow[1]}, and workers need {OLDEST_TENSORFLOW} or newer"
+        if installed is not None and framework.oldest is not None and Version(installed[1]) < framework.oldest:
+            return f"has {installed[0]} {installed[1]}, and workers need {framework.oldest} or newer"
     except InvalidVersion:
         pass  # a private build may call itself what it likes
     return ""

@@ -6,11 +6,12 @@ import math
 import statistics
 from collections.abc import Mapping
 
+from perf.harness.frameworks import FRAMEWORKS
 from perf.harness.numbers import counted, ratio, seconds
 from perf.harness.records import BaselineCase, CaseResult, Change, Environment, Verdict
 
 #: Versions named in every message; others only where they differ.
-ALWAYS_NAMED = ("tensorflow", "keras")
+ALWAYS_NAMED = (*FRAMEWORKS, "keras")
 
 
 def reason(
@@ -66,7 +67,7 @@ def promotion(baseline: str, case: BaselineCase) -> str:
 
 
 def version_changes(then: Environment, now: Environment) -> list[str]:
-    """``tensorflow 2.20.0 -> 2.21.0`` for each version that differs, and TensorFlow and Keras in any case."""
+    """``tensorflow 2.20.0 -> 2.21.0`` for each version that differs, and the framework and Keras in any case."""
     changes = []
     for name in dict.fromkeys((*ALWAYS_NAMED, *then.versions, *now.versions)):
         old, new = then.versions.get(name, "absent"), now.versions.get(name, "absent")

@@ -9,10 +9,13 @@ import pytest
 
 from perf.harness.argument_types import duration, positive, positive_integer
 from perf.harness.errors import Refusal
-from perf.harness.suite import PROFILES
+from perf.harness.suite import GPU_CHECK, PROFILES
 
 PROCESSES = 3
 PAIRS = 6
+#: Seconds that ``--perf-profile gpu-check`` looks at a host, unless ``--perf-budget`` says otherwise: ten minutes with
+#: what comes before and after.
+GPU_CHECK_SECONDS = 540.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,11 @@ class Options:
     saves: bool
     report: Path | None
 
+    @property
+    def asks_for_gpu(self) -> str:
+        """The option that cannot do without one, as the user wrote it."""
+        return f"--perf-profile {GPU_CHECK}" if self.profile == GPU_CHECK else "--perf-require gpu"
+
     @classmethod
     def from_pytest_config(cls, config: pytest.Config) -> Options:
         """Raises :class:`Refusal` where a value makes no sense or two options contradict each other."""
@@ -52,6 +60,12 @@ class Options:
         saves = bool(get("benchmark_save") or get("benchmark_autosave"))
         workloads, expectations, report = get("perf_workloads"), get("perf_expectations"), get("perf_report")
         _refuse_mixture(against, candidate, compare, saves)
+        checks_gpu = get("perf_profile") == GPU_CHECK
+        if checks_gpu and (against or compare or saves or report or workloads or expectations):
+            raise Refusal(
+                f"--perf-profile {GPU_CHECK} checks what the suite takes for granted about GPUs: it compares with "
+                "nothing, takes no files of yours, and writes one file of its own. Drop the other option."
+            )
         if against and expectations is not None:
             raise Refusal(
                 "--perf-expectations says what should beat what in one environment, and --perf-against measures two. "
@@ -60,7 +74,7 @@ class Options:
         return cls(
             profile=get("perf_profile"),
             device=get("perf_device"),
-            require=get("perf_require"),
+            require=get("perf_require") or ("gpu" if checks_gpu else None),
             processes=get("perf_processes") or (PAIRS if against else PROCESSES),
             expectation_processes=get("perf_processes") or PAIRS,
             margin_percent=get("perf_margin"),
@@ -68,7 +82,7 @@ class Options:
             workloads=None if workloads is None else (config.invocation_params.dir / workloads).resolve(),
             expectations=None if expectations is None else (config.invocation_params.dir / expectations).resolve(),
             timeout_seconds=get("perf_timeout"),
-            budget_seconds=get("perf_budget"),
+            budget_seconds=get("perf_budget") or (GPU_CHECK_SECONDS if checks_gpu else None),
             gpu=get("perf_gpu"),
             seed=get("perf_seed"),
             compare=compare,
@@ -100,7 +114,13 @@ def add_options(parser: pytest.Parser) -> None:
     """Adds the ``--perf-*`` options."""
     group = parser.getgroup("lstm-perf", "performance of LSTMs")
     add = group.addoption
-    add("--perf-profile", choices=PROFILES, default="smoke", help="which cases (default: %(default)s)")
+    add(
+        "--perf-profile",
+        choices=(*PROFILES, GPU_CHECK),
+        default="smoke",
+        help=f"which cases (default: %(default)s); {GPU_CHECK}: whether what the suite takes for granted about GPUs "
+        "holds here, within ten minutes",
+    )
     add(
         "--perf-device",
         choices=("auto", "cpu", "gpu"),

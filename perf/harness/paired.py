@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from perf.harness import paired_sampling, schedule
+from perf.harness import paired_sampling, schedule, starting
 from perf.harness.environment import Side
 from perf.harness.journal import Journal
 from perf.harness.measure import LOST_IN_A_ROW, Progress, Settings
@@ -24,7 +25,7 @@ from perf.harness.paired_records import (
 from perf.harness.paired_sampling import NotComparable, SideError
 from perf.harness.records import CaseSpec, Environment, Failure
 from perf.harness.replies import CaseError
-from perf.harness.starting import start_again
+from perf.harness.starting import Starting, start_again
 from perf.harness.watch import Watch
 from perf.harness.workers import Worker
 
@@ -112,9 +113,8 @@ class _Stage:
                     continue
                 if self._spends_budget(spec.key, block.device, workers):
                     return
-                for side in (first, other(first)):
-                    if not (side in workers and workers[side].alive) and not self._start(block, side, workers):
-                        return
+                if not self._start_missing(block, first, workers):
+                    return
                 done = total - len(self.left)
                 self.progress.started(spec.key, self._number(block), done, total, self._seconds_left())
                 self._case(workers, spec, block, first)
@@ -135,14 +135,36 @@ class _Stage:
         if self.settings.budget is None or self.over_budget:
             return self.over_budget
         expected = schedule.seconds_left([key], self.seen) or 0.0
-        for side in SIDES:
-            starts = self.startups.get((side, device))
-            if starts and not (side in workers and workers[side].alive):
-                expected += statistics.fmean(starts)
+        usual = [
+            statistics.fmean(starts)
+            for side in SIDES
+            if (starts := self.startups.get((side, device))) and not (side in workers and workers[side].alive)
+        ]
+        expected += max(usual, default=0.0)  # both start at once
         self.over_budget = self.clock() - self.begin + expected >= self.settings.budget
         return self.over_budget
 
-    def _start(self, block: schedule.Block, side: SideName, workers: dict[SideName, Worker]) -> bool:
+    def _start_missing(self, block: schedule.Block, first: SideName, workers: dict[SideName, Worker]) -> bool:
+        """Puts the workers that are not there into ``workers``; False when one is not to be had.
+
+        Both import their frameworks at the same time, which takes longer than most cases and disturbs none.
+        """
+        missing = [side for side in (first, other(first)) if not (side in workers and workers[side].alive)]
+        begun: dict[SideName, Starting] = {}
+        try:
+            if len(missing) == len(SIDES) and not self.lost_in_a_row.get(block.device, 0):
+                self.progress.starting(block.device, self._number(block))
+                for side in missing:
+                    with contextlib.suppress(CaseError):  # tried again, and said, when its turn comes
+                        begun[side] = starting.begin(self.sides[side], block.device, self.settings, self.clock)
+            return all(self._start(block, side, workers, begun.pop(side, None)) for side in missing)
+        finally:
+            for left in begun.values():
+                left.worker.close()
+
+    def _start(
+        self, block: schedule.Block, side: SideName, workers: dict[SideName, Worker], begun: Starting | None
+    ) -> bool:
         """Puts a worker that answered into ``workers``; False when there is none to be had, after its cases failed."""
         device, where = block.device, (side, block.device)
         if self.lost_in_a_row.get(device, 0) >= LOST_IN_A_ROW:
@@ -154,7 +176,7 @@ class _Stage:
         try:
             started = start_again(
                 chances, lambda: self.progress.starting(device, self._number(block)), self.sides[side], device,
-                self.settings, self.clock,
+                self.settings, self.clock, begun,
             )  # fmt: skip
         except CaseError as error:
             self._give_up(device, error.failure, side)
@@ -233,4 +255,4 @@ class _Stage:
         # The pair that is about to measure has been started already.
         starts = len({(pair, device) for pair, device, _ in self.left}) - 1
         usual = statistics.fmean(value for values in self.startups.values() for value in values)
-        return seconds + starts * len(SIDES) * usual
+        return seconds + starts * usual

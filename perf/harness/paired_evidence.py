@@ -106,7 +106,8 @@ class Evidence:
 def evidence(result: PairedResult, margin: float) -> Mapping[Metric, Evidence]:
     """What was measured of each metric; ``margin`` (a fraction) is that of the time per step.
 
-    Absent: the time per step of a case that was unsteady, memory where a side could not read it. The time per step is
+    Memory is that of the case's device: on a GPU the host's says little. Absent: the time per step of a case that was
+    unsteady, memory where a side could not read it. The time per step is
     that of the pairs with a steady state; a first call and the memory after it need none.
     """
     found: dict[Metric, Evidence] = {}
@@ -122,7 +123,8 @@ def evidence(result: PairedResult, margin: float) -> Mapping[Metric, Evidence]:
             [(pair.baseline.first_call_seconds, pair.candidate.first_call_seconds) for pair in result.pairs],
             math.log1p(FIRST_CALL_MARGIN),
         )
-    peaks = [(pair.baseline.bytes_peak, pair.candidate.bytes_peak) for pair in result.pairs]
+    device = result.spec.device
+    peaks = [(pair.baseline.peak_on(device), pair.candidate.peak_on(device)) for pair in result.pairs]
     known = [(float(max(b, _PAGE)), float(max(c, _PAGE))) for b, c in peaks if b is not None and c is not None]
     if known and len(known) == len(peaks):
         baseline = statistics.median(b for b, _ in known)

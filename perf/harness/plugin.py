@@ -18,6 +18,8 @@ import pytest
 from perf.harness import commandline
 from perf.harness.collecting import (  # the hooks and fixtures among them are the plugin's too
     SESSION,
+    assumed,  # noqa: F401
+    assumption_of,
     expectation_of,
     expected,  # noqa: F401
     group_of,
@@ -28,6 +30,7 @@ from perf.harness.collecting import (  # the hooks and fixtures among them are t
     spec_of,
 )
 from perf.harness.errors import Refusal
+from perf.harness.gpu_check.session import GpuCheck
 from perf.harness.green import NOT_GREEN
 from perf.harness.measure import Progress
 from perf.harness.options import Options, add_options
@@ -38,6 +41,7 @@ from perf.harness.report.session import header_lines, summary_lines
 from perf.harness.reporting import write_report
 from perf.harness.saving import WholeFileStorage, keep_quiet_about_nothing, update_json
 from perf.harness.stored_session import StoredSession
+from perf.harness.suite import GPU_CHECK
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -79,7 +83,10 @@ def pytest_configure(config: pytest.Config) -> None:
         )
     except Refusal as refusal:
         raise pytest.UsageError(str(refusal)) from None
-    config.stash[SESSION] = PairedGate(prepared, folder) if prepared.sides else StoredSession(prepared, folder)
+    if options.profile == GPU_CHECK:
+        config.stash[SESSION] = GpuCheck(prepared, folder)
+    else:
+        config.stash[SESSION] = PairedGate(prepared, folder) if prepared.sides else StoredSession(prepared, folder)
 
 
 def _say(config: pytest.Config, text: str) -> None:
@@ -122,6 +129,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         specs = [spec for item in session.items if (spec := spec_of(item, perf))]
         groups = [group for item in session.items if (group := group_of(item))]
         expectations = [id for item in session.items if (id := expectation_of(item))]
+        if isinstance(perf, GpuCheck):
+            perf.select_assumptions([id for item in session.items if (id := assumption_of(item))])
         perf.select(specs, groups, expectations, narrowed=commandline.narrows(session.config, perf.folder))
 
 

@@ -15,6 +15,7 @@ from perf.harness.conditions import Counter
 from perf.harness.environment import Side
 from perf.harness.errors import Refusal
 from perf.harness.expectation_store import Kept
+from perf.harness.frameworks import TENSORFLOW, Framework, framework_of
 from perf.harness.gpus import Chosen, Gpu
 from perf.harness.options import Options
 from perf.harness.records import Baseline, Machine
@@ -39,6 +40,7 @@ class Prepared:
     sides: tuple[BuiltSide, BuiltSide] | None  # the baseline's and the candidate's, with --perf-against
     kept: Mapping[str, Kept] = field(default_factory=dict)  # expectations as the baseline found them, by id
     energy_absent: Mapping[Counter, str] = field(default_factory=dict)  # counters that cannot be read here, and why
+    framework: Framework = TENSORFLOW  # on which Keras runs in what is measured
 
 
 def prepare(
@@ -50,15 +52,24 @@ def prepare(
         write.refuse_unfit(options.report)
     found, usable, why_none = _usable_gpus(options)
     if options.require == "gpu" and not usable:
-        raise Refusal(f"--perf-require gpu: {why_none} Nothing was measured.")
+        raise Refusal(f"{options.asks_for_gpu}: {why_none} Nothing was measured.")
     devices = (options.device,) if options.device != "auto" else ("cpu", "gpu") if usable else ("cpu",)
     if options.require is not None and options.require not in devices:
         raise Refusal(
             f"--perf-require {options.require} with --perf-device {options.device}: the required device would not be "
             "measured. Drop one of the two."
         )
+    against, candidate = spec.parse(options.against), spec.parse(options.candidate, "--perf-candidate")
+    frameworks = [framework_of(side.variables) for side in ((candidate, against) if options.against else (candidate,))]
     suite = ask_suite(
-        SuiteRequest(options.profile, devices, options.workloads, bool(options.against), options.expectations)
+        SuiteRequest(
+            options.profile,
+            devices,
+            options.workloads,
+            bool(options.against),
+            options.expectations,
+            tuple(framework.name for framework in frameworks),
+        )
     )
     if "gpu" in devices and not usable:
         suite = _skip_gpu(suite, why_none)
@@ -81,13 +92,14 @@ def prepare(
     machine = machines.using(machine, gpu)
     sides = None
     if options.against:
-        candidate = spec.parse(options.candidate, "--perf-candidate")
-        sides = builds.sides(spec.parse(options.against), candidate, say)
+        sides = builds.sides(against, candidate, say)
     if options.require == "gpu" and gpu is not None:
         for side in [built.side for built in sides] if sides else [Side()]:
             _refuse_hidden(side, gpu, suite, options, say)
     absent = {} if sides else why_no_energy(gpu.gpu.uuid if gpu else None)
-    return Prepared(options, machine, suite, devices, gpu, storage, baseline, history, sides, kept, absent)
+    return Prepared(
+        options, machine, suite, devices, gpu, storage, baseline, history, sides, kept, absent, frameworks[0]
+    )
 
 
 def _same_processes(processes: int, baseline: Baseline) -> None:
@@ -115,14 +127,14 @@ def _gpu_of(baseline: Baseline | None) -> str | None:
 
 
 def _refuse_hidden(side: Side, gpu: Chosen, suite: Suite, options: Options, say: Callable[[str], None]) -> None:
-    """NVML lists the required GPU; whether TensorFlow can use it only a worker can tell."""
-    say("asking a worker whether TensorFlow sees the GPU")
+    """NVML lists the required GPU; whether the framework can use it only a worker can tell."""
+    say("asking a worker whether it sees the GPU")
     try:
         starting.check_gpu(side, suite.worker, suite.root, options.timeout_seconds, gpu.gpu.uuid)
     except CaseError as error:
         raise Refusal(
-            f"--perf-require gpu: NVML lists {gpus.listed([gpu.gpu])} with driver {gpu.gpu.driver}, but a GPU worker "
-            f"cannot use it. {error.failure.message}\nNothing was measured."
+            f"{options.asks_for_gpu}: NVML lists {gpus.listed([gpu.gpu])} with driver {gpu.gpu.driver}, but a GPU "
+            f"worker cannot use it. {error.failure.message}\nNothing was measured."
         ) from None
 
 

@@ -10,7 +10,8 @@ from packaging.version import InvalidVersion, Version
 
 from perf.harness.builds import BuiltSide, Progress, side_for
 from perf.harness.errors import Refusal
-from perf.harness.installed import by_canonical_name, tensorflow_of
+from perf.harness.frameworks import FRAMEWORKS, TENSORFLOW, distribution_of
+from perf.harness.installed import by_canonical_name
 from perf.harness.records import Environment
 from perf.harness.spec import Spec
 from perf.harness.uv_commands import has_python
@@ -34,6 +35,8 @@ def spec_of(recorded: Environment, variables_now: Mapping[str, str]) -> Spec:
         if name not in NOT_REBUILT and (requirement := _requirement(name, version)) is not None
     ]
     unset: dict[str, str | None] = dict.fromkeys(variables_now)
+    if (framework := recorded.settings.get("keras_backend", TENSORFLOW.name)) != TENSORFLOW.name:
+        unset["KERAS_BACKEND"] = framework  # it may have been said by Keras's configuration file
     return Spec(
         requirements=tuple(requirements),
         python=recorded.versions["python"],
@@ -68,8 +71,9 @@ def why_not_rebuildable(recorded: Environment) -> str:
     """
     if "python" not in recorded.versions:
         return "the version of its Python was not recorded"
-    if tensorflow_of(recorded.packages) is None:
-        return "its TensorFlow is not among the packages that were recorded, so no index is known to have it"
+    framework = FRAMEWORKS.get(recorded.settings.get("keras_backend", ""), TENSORFLOW)
+    if distribution_of(framework, recorded.packages) is None:
+        return f"its {framework.title} is not among the packages that were recorded, so no index is known to have it"
     private = [package for package in _private(recorded) if _computes(package.split()[0])]
     if private:
         return f"no index has {', '.join(private)}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perf.harness.environment import Side
+from perf.harness.frameworks import framework_of
 from perf.harness.installed import installed
 from perf.harness.named import named
 from perf.harness.spec import Spec
@@ -51,7 +52,8 @@ def recipe(spec: Spec, held: Mapping[str, str], python: str) -> Recipe:
     if spec.complete:
         besides = Wanted((), {}, ())
     else:
-        besides = wanted(asked.packages, held, asks_for_legacy_keras(spec.variables))
+        legacy, framework = asks_for_legacy_keras(spec.variables), framework_of(spec.variables)
+        besides = wanted(asked.packages, held, legacy, framework)
     python = spec.interpreter or python
     found = installed(Side(python, {"PYTHONPATH": None}))
     base = f"{found.base} {found.python}"

@@ -113,6 +113,10 @@ class Sample:
         """Median over the rounds."""
         return statistics.median(self.seconds_per_round) / self.steps_per_round
 
+    def peak_on(self, device: str) -> int | None:
+        """The peak of the memory that belongs to ``device``; ``None`` where it could not be read."""
+        return self.bytes_peak if device == "cpu" else self.device_bytes_peak
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:

@@ -110,7 +110,7 @@ def check_proof(spec: CaseSpec, facts: Facts) -> None:
         raise CaseError(
             "proof",
             f"{spec.key} asks for device {spec.device!r}, but {facts.device!r} executed it. It was not timed. Either "
-            "TensorFlow does not see the device in a worker (compare 'devices' in the run's environment) or it has "
+            "the framework does not see the device in a worker (compare 'devices' in the run's environment) or it has "
             "no such operation there.",
         )
 

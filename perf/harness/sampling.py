@@ -64,7 +64,7 @@ def record(
     if timed.traces > 0:
         raise CaseError(
             "traces",
-            f"{spec.key}: TensorFlow traced the function anew {timed.traces} times during the timed rounds, after "
+            f"{spec.key}: The framework traced the function anew {timed.traces} times during the timed rounds, after "
             f"{rounds_discarded} untimed ones, so that times of tracing and of running are mixed and none is "
             "kept. Something that a call is given changes from call to call: a Python value, a shape or a dtype.",
         )

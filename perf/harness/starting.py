@@ -25,34 +25,73 @@ class Started:
     seconds: float
 
 
-def start(side: Side, device: str, settings: Settings, clock: Callable[[], float]) -> Started:
-    """Starts a worker, asks what it runs with, and brings its framework up with what is not timed.
+@dataclass(frozen=True, slots=True)
+class Starting:
+    """A worker that brings its framework up, since ``begin`` on the clock; closed by whoever gives it up."""
+
+    worker: Worker
+    device: str
+    begin: float
+
+
+def begin(side: Side, device: str, settings: Settings, clock: Callable[[], float]) -> Starting:
+    """Starts a worker that imports and warms its framework up while others do; :func:`finish` waits for it.
 
     Raises :class:`CaseError`, and leaves no process behind.
     """
-    begin = clock()
+    now = clock()
     worker = Worker.start(side, device, settings.module, settings.root, settings.time_limit, settings.gpu)
     try:
-        environment = worker.describe()
-        seconds = clock() - begin
-        if device == "gpu":
+        worker.post("describe")
+        worker.post("warm_up")
+    except BaseException:
+        worker.close()
+        raise
+    return Starting(worker, device, now)
+
+
+def finish(starting: Starting, clock: Callable[[], float]) -> Started:
+    """Waits until it is warm. Raises :class:`CaseError`, and leaves no process behind."""
+    worker = starting.worker
+    try:
+        environment = worker.described()
+        seconds = clock() - starting.begin
+        if starting.device == "gpu":
             _sees_gpu(worker, environment)
-        worker.request("warm_up")
+        worker.reply_to("warm_up")
     except BaseException:
         worker.close()
         raise
     return Started(worker, environment, seconds)
 
 
+def start(side: Side, device: str, settings: Settings, clock: Callable[[], float]) -> Started:
+    """Starts a worker, asks what it runs with, and brings its framework up with what is not timed.
+
+    Raises :class:`CaseError`, and leaves no process behind.
+    """
+    return finish(begin(side, device, settings, clock), clock)
+
+
 def start_again(
-    chances: int, told: Callable[[], None], side: Side, device: str, settings: Settings, clock: Callable[[], float]
+    chances: int,
+    told: Callable[[], None],
+    side: Side,
+    device: str,
+    settings: Settings,
+    clock: Callable[[], float],
+    begun: Starting | None = None,
 ) -> Started:
-    """:func:`start` with so many ``chances``; ``told`` is called before each. Raises the last :class:`CaseError`."""
+    """:func:`start` with so many ``chances``, of which ``begun`` is the first; ``told`` is called before each.
+
+    Raises the last :class:`CaseError`.
+    """
     while True:
         told()
         chances -= 1
         try:
-            return start(side, device, settings, clock)
+            starting, begun = begun or begin(side, device, settings, clock), None
+            return finish(starting, clock)
         except CaseError:
             if chances <= 0:
                 raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import NoReturn
 
@@ -64,9 +65,9 @@ class StoredSession(Session):
             startup_seconds=self.measured.startup_seconds if self.measured else {},
         )
 
-    @property
+    @cached_property
     def account(self) -> Account:
-        """Why what was measured takes as long as it does, and what to use."""
+        """Why what was measured takes as long as it does, and what to use; to be asked for once all is measured."""
         return account(self.evidence, self.results, self.expected, self.checked.observed)
 
     @property

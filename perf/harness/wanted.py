@@ -12,12 +12,19 @@ from dataclasses import dataclass
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from perf.harness.installed import TENSORFLOWS, by_canonical_name, tensorflow_of
+from perf.harness.frameworks import FRAMEWORKS, TENSORFLOW, Framework, distribution_of
+from perf.harness.installed import by_canonical_name
 
 #: Of no use to a worker or without a meaning outside the environment they are in.
 NOT_HELD = ("lstm-perf", "pip", "uv", "wheel")
 #: What computes; held before all others where not everything can be, in this order.
-COMPUTE = (*TENSORFLOWS, "keras", "tf-keras", "numpy")
+COMPUTE = (
+    *(name for framework in FRAMEWORKS.values() for name in framework.distributions),
+    "jaxlib",
+    "keras",
+    "tf-keras",
+    "numpy",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +37,26 @@ class Wanted:
     without: tuple[str, ...]
 
 
-def wanted(named: Mapping[str, str], held: Mapping[str, str], legacy_keras: bool) -> Wanted:
+def wanted(
+    named: Mapping[str, str], held: Mapping[str, str], legacy_keras: bool, framework: Framework = TENSORFLOW
+) -> Wanted:
     """``named`` maps package to requirement, ``held`` package to the other side's version (its origin may follow, as
     a worker's ``describe`` writes it). ``legacy_keras``: Keras 2 is asked for, which is tf-keras since TensorFlow 2.16.
+    ``framework``: what Keras is to run on; where the other side has another one, its newest release comes.
     """
     versions = by_canonical_name(held)
     unnamed = []
-    flavour = next((name for name in TENSORFLOWS if name in named), None)
-    if flavour is None and (found := tensorflow_of(versions)) is not None:
+    flavour = next((name for name in framework.distributions if name in named), None)
+    if flavour is None and (found := distribution_of(framework, versions)) is not None:
         flavour = found[0]
         unnamed.append(flavour)
+    elif flavour is None and framework is not TENSORFLOW:
+        unnamed.append(framework.distributions[0])
     if flavour == "tensorflow" and any(name.startswith("nvidia-cudnn") for name in versions):
         # The other side has the GPU libraries from packages: this one gets those of its TensorFlow.
         unnamed.append("tensorflow[and-cuda]")
-    unnamed += [name for name in ("keras", "numpy") if name in versions and name not in named]
+    needed = {name for name in ("keras", "numpy") if name in versions} | {*framework.beside}
+    unnamed += [name for name in ("keras", "numpy") if name in needed and name not in named]
     if legacy_keras and "tf-keras" not in named:
         unnamed.append(f"tf-keras{_same_minor(named.get(flavour or '', versions.get(flavour or '', '')))}")
     holds = {}

@@ -50,6 +50,7 @@ class Worker:
         self._folder = folder
         self._time_limit = time_limit
         self._alive = True
+        self._written = 0  # bytes of stderr before the request that is being answered
 
     @classmethod
     def start(
@@ -92,13 +93,23 @@ class Worker:
         (process,) = _processes(self._group)
         return process.pid
 
+    def limit(self, seconds: float) -> None:
+        """Gives the requests from now on another time limit."""
+        self._time_limit = seconds
+
     def last_words(self) -> str:
         """The end of its stderr so far, as an appendix to a message; "" where there is none."""
         return _tail(self._folder)
 
     def describe(self) -> Environment:
         """What the worker runs with; the first request after the start, so the import is in its time."""
-        reply = self.request("describe")
+        return self._described(self.request("describe"))
+
+    def described(self) -> Environment:
+        """The reply to a posted ``describe``; see :meth:`describe`."""
+        return self._described(self.reply_to("describe"))
+
+    def _described(self, reply: dict[str, Any]) -> Environment:
         try:
             return environment(reply)
         except ValueError as error:
@@ -110,11 +121,31 @@ class Worker:
         Raises :class:`WorkerError`: the worker refused (``ok`` false; it lives on), or it is lost: it crashed, was
         killed, could not import its module, answered nonsense, or the time limit passed (it is killed then).
         """
+        self.post(op, **fields)
+        return self.reply_to(op)
+
+    def post(self, op: str, **fields: Any) -> None:
+        """Sends one request; :meth:`reply_to` waits for its reply. Replies come in the order of the requests.
+
+        For what may go on meanwhile in several workers; raises as :meth:`request` does.
+        """
         if not self._alive:
             raise WorkerError("worker", "The worker has ended.", lost=True)
-        written = _size(self._folder)
+        self._written = _size(self._folder)
         try:
             self._channel.send({"op": op, **fields})
+        except (OSError, EOFError):
+            raise self._lost("worker", f"The worker {self._what_became()} during {op!r}.") from None
+        except BaseException:  # what cannot travel, above all
+            self._kill()
+            self.close()
+            raise
+
+    def reply_to(self, op: str) -> dict[str, Any]:
+        """The reply to the oldest request that has none yet, which was ``op``; see :meth:`request`."""
+        if not self._alive:
+            raise WorkerError("worker", "The worker has ended.", lost=True)
+        try:
             reply = self._channel.receive(self._time_limit)
         except self._channel.TimeoutError:
             self._kill()
@@ -138,7 +169,7 @@ class Worker:
             if stage == "memory":  # what a worker holds after that, and in which pieces, nobody knows
                 raise self._lost(stage, f"{message} The worker was ended; the next case gets a fresh one.")
             if stage in ("open", "run"):  # an exception, which left its traceback; proof and oracle say all themselves
-                message += _tail(self._folder, written)
+                message += _tail(self._folder, self._written)
             raise WorkerError(stage, message, raised=bool(reply.get("raised")))
         return reply
 

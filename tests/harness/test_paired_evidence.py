@@ -74,6 +74,14 @@ def test_memory_of_no_byte_is_no_fault():
     assert evidence(paired(baseline={"bytes_peak": 0}), 0.05)[Metric.MEMORY].mean > 0
 
 
+def test_memory_is_that_of_the_device_that_ran_the_case():
+    peaks = ({"bytes_peak": 400 * 2**20, "device_bytes_peak": side * 2**20} for side in (100, 200))
+    measured = paired(**dict(zip(("baseline", "candidate"), peaks, strict=True)))
+    on_gpu = dataclasses.replace(measured, spec=dataclasses.replace(measured.spec, device="gpu"))
+    assert evidence(measured, 0.05)[Metric.MEMORY].mean == 0
+    assert evidence(on_gpu, 0.05)[Metric.MEMORY].mean == pytest.approx(math.log(2))
+
+
 def test_memory_that_one_side_cannot_read_is_absent():
     unread = paired(candidate={"bytes_peak": None})
     assert Metric.MEMORY not in evidence(unread, 0.05)

@@ -274,3 +274,12 @@ def test_no_worker_outlives_a_killed_session(tmp_path, folders):
         assert ended
     finally:
         os.close(handle)
+
+
+def test_posted_requests_are_answered_in_their_order(tmp_path: Path) -> None:
+    with start(tmp_path) as worker:
+        worker.post("describe")
+        worker.post("warm_up")
+        assert worker.described().versions
+        assert worker.reply_to("warm_up") == {}
+        assert worker.request("close") == {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path as FilePath
 from time import perf_counter
 from typing import Any
@@ -20,7 +19,7 @@ from lstm_models import data, engine, models, rounds
 from lstm_models.backends import backend
 from lstm_models.engine import Engine
 from lstm_models.problem import Problem
-from lstm_models.words import Device, Framework, Kernel, Path, Precision
+from lstm_models.words import Device, Kernel, Path, Precision
 from lstm_models.workloads import Workload
 from tests.lstm_models import tiny
 
@@ -159,11 +158,6 @@ def test_a_cpu_case_where_a_gpu_is_visible_is_refused(opened: Engine, monkeypatc
     monkeypatch.setattr(backend(), "has_gpu", lambda: True)
     with pytest.raises(Problem, match='CUDA_VISIBLE_DEVICES=""'):
         opened.open(tiny.case(tiny.FEATURES).to_plain())
-
-
-def test_a_case_of_another_framework_is_refused(opened: Engine) -> None:
-    with pytest.raises(Problem, match="a case of torch, and Keras runs on tensorflow here"):
-        opened.open(replace(tiny.case(tiny.FEATURES), framework=Framework.TORCH).to_plain())
 
 
 def test_another_backend_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

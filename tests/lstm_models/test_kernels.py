@@ -8,7 +8,7 @@ import pytest
 
 from lstm_models import kernels, workloads
 from lstm_models.case import Case
-from lstm_models.words import Device, Framework, Kernel, Path, Precision
+from lstm_models.words import Device, Framework, Inputs, Kernel, Path, Precision
 from lstm_models.workloads import Workload
 from tests.lstm_models import tiny
 
@@ -28,7 +28,7 @@ def test_settings_leave_nothing_to_chance_but_in_auto() -> None:
 
 def test_the_proof_must_find_the_kernel_that_was_asked_for() -> None:
     for kernel in Kernel:
-        expected = None if kernel is Kernel.AUTO else str(kernel)
+        expected = {Kernel.AUTO: None, Kernel.CUDNN_LAYER: "cudnn"}.get(kernel, str(kernel))
         assert kernels.expected(tiny.case(FEATURES, kernel=kernel)) == expected
 
 
@@ -36,9 +36,10 @@ def test_all_but_cudnn_exist_on_the_cpu() -> None:
     for workload in workloads.builtin().values():
         for kernel in (Kernel.AUTO, Kernel.LOOP, Kernel.XLA):
             assert kernels.unavailable(tiny.case(workload, kernel=kernel)) is None
-        assert kernels.unavailable(tiny.case(workload, kernel=Kernel.CUDNN)) == (
-            "cudnn on cpu: cuDNN runs on NVIDIA GPUs only"
-        )
+        for kernel in (Kernel.CUDNN, Kernel.CUDNN_LAYER):
+            assert kernels.unavailable(tiny.case(workload, kernel=kernel)) == (
+                f"{kernel} on cpu: cuDNN runs on NVIDIA GPUs only"
+            )
 
 
 @pytest.mark.parametrize(
@@ -56,6 +57,11 @@ def test_all_but_cudnn_exist_on_the_cpu() -> None:
         pytest.param(Workload("b", "", kind="builder", builder="a:b"), Kernel.UNROLLED, "needs timesteps"),
         pytest.param(Workload("s", "", kind="saved", saved="m.keras"), Kernel.UNROLLED, "auto, loop or xla"),
         pytest.param(Workload("s", "", kind="saved", saved="m.keras"), Kernel.CUDNN, "auto, loop or xla"),
+        pytest.param(replace(FEATURES, activation="relu"), Kernel.CUDNN_LAYER, 'cudnn-layer: activation = "relu"'),
+        pytest.param(replace(FEATURES, dropout=0.2), Kernel.CUDNN_LAYER, "CuDNNLSTM has no such argument"),
+        pytest.param(replace(FEATURES, mask="right"), Kernel.CUDNN_LAYER, "CuDNNLSTM refuses a mask"),
+        pytest.param(Workload("b", "", kind="builder", builder="a:b"), Kernel.CUDNN_LAYER, "it has two biases"),
+        pytest.param(Workload("s", "", kind="saved", saved="m.keras"), Kernel.CUDNN_LAYER, "auto, loop or xla"),
     ],
 )
 def test_what_cannot_exist_on_a_gpu_host_says_why(workload: Workload, kernel: Kernel, words: str) -> None:
@@ -74,6 +80,8 @@ def test_what_cannot_exist_on_a_gpu_host_says_why(workload: Workload, kernel: Ke
         pytest.param(replace(FEATURES, stateful=True), Kernel.CUDNN, id="stateful"),
         pytest.param(replace(FEATURES, mask="left", activation="relu"), Kernel.AUTO, id="left mask off cuDNN anyway"),
         pytest.param(replace(FEATURES, mask="left"), Kernel.LOOP, id="left mask in a loop"),
+        pytest.param(replace(FEATURES, bidirectional=True), Kernel.CUDNN_LAYER, id="bidirectional CuDNNLSTM"),
+        pytest.param(replace(FEATURES, stateful=True), Kernel.CUDNN_LAYER, id="stateful CuDNNLSTM"),
         pytest.param(FEATURES, Kernel.XLA, id="XLA with a layer that could use cuDNN"),
         pytest.param(replace(FEATURES, timesteps=200), Kernel.UNROLLED, id="longest unrolled"),
         pytest.param(replace(FEATURES, stateful=True), Kernel.UNROLLED, id="stateful unrolled"),
@@ -142,5 +150,53 @@ def test_the_framework_stands_in_ids_and_in_the_work_unless_it_is_the_default() 
     assert other.hash != plain.hash
     for case in (plain, other):
         assert Case.parse(case.key, {FEATURES.name: FEATURES}) == case
-        assert Case.from_plain(case.to_plain()) == case
+        assert Case.from_plain(case.to_plain()).to_plain() == case.to_plain()
     assert "framework" not in plain.to_plain()
+
+
+def test_inputs_on_the_host_stand_in_ids_and_in_the_work_and_are_forwards_choice() -> None:
+    plain = tiny.case(FEATURES)
+    host = replace(plain, inputs=Inputs.HOST)
+    assert host.key == plain.key[:-1] + "-host]"
+    assert host.hash != plain.hash
+    assert "inputs" not in plain.to_plain()
+    for case in (host, replace(host, framework=Framework.TORCH)):
+        assert Case.parse(case.key, {FEATURES.name: FEATURES}) == case
+        assert Case.from_plain(case.to_plain()).hash == case.hash
+    assert kernels.unavailable(host) is None
+    for path in set(Path) - {Path.FORWARD}:
+        assert f"the case's path is {path}" in (kernels.unavailable(replace(host, path=path)) or "")
+
+
+@pytest.mark.parametrize(
+    ("workload", "kernel", "precision", "words"),
+    [
+        (replace(FEATURES, mask="right"), Kernel.CUDNN, Precision.FLOAT32, 'mask = "right"'),
+        (FEATURES, Kernel.CUDNN, Precision.MIXED_FLOAT16, "no 16-bit types"),
+        (FEATURES, Kernel.AUTO, Precision.MIXED_BFLOAT16, "auto on gpu picks cuDNN here: mixed_bfloat16"),
+        (replace(FEATURES, stateful=True), Kernel.LOOP, Precision.FLOAT32, "loses the states"),
+        (replace(FEATURES, mask="left", layers=2, bidirectional=True), Kernel.UNROLLED, Precision.FLOAT32, "not zero"),
+    ],
+)
+def test_what_cannot_exist_on_jax_says_why(
+    workload: Workload, kernel: Kernel, precision: Precision, words: str
+) -> None:
+    asked = tiny.case(workload, kernel=kernel, precision=precision, device=Device.GPU)
+    assert words in (kernels.unavailable(replace(asked, framework=Framework.JAX)) or "")
+    assert words not in (kernels.unavailable(asked) or "")
+
+
+@pytest.mark.parametrize(
+    ("workload", "kernel", "precision"),
+    [
+        (FEATURES, Kernel.CUDNN, Precision.FLOAT32),
+        (replace(FEATURES, bidirectional=True, dropout=0.2), Kernel.CUDNN, Precision.FLOAT32),
+        (FEATURES, Kernel.LOOP, Precision.MIXED_FLOAT16),
+        # A loop whatever is asked, so that no 16-bit cuDNN is in the way; and no check of masks while it runs.
+        (replace(FEATURES, activation="relu"), Kernel.AUTO, Precision.MIXED_FLOAT16),
+        (replace(FEATURES, mask="left"), Kernel.AUTO, Precision.FLOAT32),
+    ],
+)
+def test_what_exists_on_jax_is_no_less(workload: Workload, kernel: Kernel, precision: Precision) -> None:
+    asked = tiny.case(workload, kernel=kernel, precision=precision, device=Device.GPU)
+    assert kernels.unavailable(replace(asked, framework=Framework.JAX)) is None

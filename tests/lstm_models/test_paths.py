@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import tensorflow as tf
 
 from lstm_models import data, models, paths
 from lstm_models.case import Case
-from lstm_models.words import Path, Precision
+from lstm_models.words import Inputs, Path, Precision
 from lstm_models.workloads import Workload
 from tests.lstm_models import tiny
 
@@ -43,6 +44,20 @@ def test_nothing_is_traced_after_the_first_call_and_weights_stay(workload: Workl
     assert step.traces() == traces
     for variable, array in zip(built.variables, before, strict=True):
         np.testing.assert_array_equal(variable.numpy(), array)
+
+
+def test_arrays_of_the_host_are_converted_at_every_call() -> None:
+    """What the case asks about: nothing may keep a tensor of the arrays from call to call."""
+    case = replace(tiny.case(tiny.FEATURES), inputs=Inputs.HOST)
+    built = models.build(case.workload, case.kernel, case.precision, case.batch)
+    dataset = data.dataset(case.workload, case.batch, 1)
+    step = paths.open_path(case, built, dataset)
+    _, on_device = opened(replace(case, inputs=Inputs.DEVICE))
+    np.testing.assert_array_equal(step.result(), on_device.result())
+    dataset.inputs[0][...] = 0.0
+    zeros = built.model(np.zeros_like(dataset.inputs[0]), training=False)
+    np.testing.assert_allclose(step.result(), zeros, atol=1e-6)
+    assert step.traces() == 1
 
 
 def test_a_trace_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 from lstm_models import workloads
 from lstm_models.words import Kernel
 from lstm_models.workloads import Workload
+from perf import cases as suite_cases
 from perf import expectation_file, expectations
 from perf.expectations import Host
 from perf.harness.crossover import asserted_sizes
@@ -106,6 +107,18 @@ def test_a_side_has_what_is_its_own(tmp_path: Path) -> None:
     assert (found.path, found.workload) == ("forward, predict", "translation-t10, translation")
 
 
+def test_sides_that_differ_in_where_their_inputs_lie_say_so(tmp_path: Path) -> None:
+    found, cases = made(
+        tmp_path,
+        kind='"ordering"', where=None, at=None, batch="1",
+        first='{ kernel = "xla" }', second='{ kernel = "xla", inputs = "host" }',
+    )  # fmt: skip
+    assert (found.first.label, found.second.label) == ("device inputs xla", "host inputs xla")
+    assert found.second.cases == {1: "forward[translation-b1-cpu-xla-float32-host]"}
+    traits = [suite_cases.work(cases[side.cases[1]]).traits for side in (found.second, found.first)]
+    assert set(traits[0].items()) - set(traits[1].items()) == {("transfer", "inputs on the host")}
+
+
 @pytest.mark.parametrize(
     ("host", "reason"),
     [
@@ -119,6 +132,16 @@ def test_a_device_that_is_not_measured_skips_it(tmp_path: Path, host: Host, reas
 
 def test_a_case_that_cannot_exist_skips_it(tmp_path: Path) -> None:
     assert "cuDNN runs on NVIDIA GPUs only" in made(tmp_path, first='{ kernel = "cudnn" }')[0].skip
+
+
+def test_without_keras_2_what_asks_for_it_is_skipped_and_says_how_to_get_it() -> None:
+    without = replace(BOTH, has_keras_2=False)
+    found, _ = expectations.of_suite(None, workloads.builtin(), without, own=False)
+    skipped = {each.id for each in found if each.skip}
+    assert skipped == {each.id for each in found if each.id.startswith("cudnn-layer-")} != set()
+    assert {each.skip for each in found if each.skip} == {
+        "Keras 2 is not installed here: install the extra legacy, pip install -e '.[legacy]'"
+    }
 
 
 def test_a_users_own_workloads_can_be_named(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Optional
 
 from lstm_models.backends.interface import Recorded, Unmultiplied
 from lstm_models.proof import Proof
+from lstm_models.words import Inputs
 
 if TYPE_CHECKING:
     from lstm_models.case import Case
@@ -44,10 +45,10 @@ class TensorFlow:
 
         tf.test.experimental.sync_devices()
 
-    def forward(self, built: Built, dataset: Dataset) -> Step:
+    def forward(self, built: Built, dataset: Dataset, inputs: Inputs = Inputs.DEVICE) -> Step:
         from lstm_models.backends.tensorflow.steps import forward_step
 
-        return forward_step(built, dataset)
+        return forward_step(built, dataset, inputs)
 
     def backward(self, built: Built, dataset: Dataset) -> Step:
         from lstm_models.backends.tensorflow.steps import backward_step

@@ -9,10 +9,11 @@ import numpy as np
 from lstm_models.data import Array, Dataset
 from lstm_models.models import Built
 from lstm_models.step import Step, resetter
+from lstm_models.words import Inputs
 
 
-def forward_step(built: Built, dataset: Dataset) -> Step:
-    """The model's output, at inference, as a ``tf.function``."""
+def forward_step(built: Built, dataset: Dataset, inputs: Inputs) -> Step:
+    """The model's output, at inference, as a ``tf.function``, which makes tensors of NumPy arrays at every call."""
     import tensorflow as tf
 
     model, reset = built.model, resetter(built.model)
@@ -21,10 +22,10 @@ def forward_step(built: Built, dataset: Dataset) -> Step:
         return model(inputs if len(inputs) > 1 else inputs[0], training=False)
 
     function = tf.function(forward, jit_compile=built.jit_compile)
-    tensors = [tf.constant(array) for array in dataset.inputs]
+    given = list(dataset.inputs) if inputs is Inputs.HOST else [tf.constant(array) for array in dataset.inputs]
 
     def call() -> Any:
-        return function(*tensors)
+        return function(*given)
 
     def result() -> Array:
         reset()

@@ -9,8 +9,8 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Optional
 
 from lstm_models.backends.interface import Recorded, Unmultiplied
-from lstm_models.problem import Problem
 from lstm_models.proof import Proof
+from lstm_models.words import Inputs
 
 if TYPE_CHECKING:
     from lstm_models.case import Case
@@ -35,14 +35,7 @@ class Torch:
     def start(self) -> None:
         # The profiler's library says on stderr that it starts and stops, and that there is no GPU.
         os.environ.setdefault("KINETO_LOG_LEVEL", "99")
-        try:
-            import torch
-        except ModuleNotFoundError as error:
-            raise Problem(
-                "open",
-                f"Keras is to run on PyTorch here (KERAS_BACKEND=torch), which is not installed ({error}). Install the "
-                "package torch, or unset the variable.",
-            ) from error
+        import torch
 
         # Products of ten bits are no float32: the oracle would refuse them, and a release that changes the default
         # would look like a faster one. Mixed precision is what asks for less. cuDNN's LSTM has TF32 on by default.
@@ -58,10 +51,10 @@ class Torch:
         if torch.cuda.is_initialized():
             torch.cuda.synchronize()
 
-    def forward(self, built: Built, dataset: Dataset) -> Step:
+    def forward(self, built: Built, dataset: Dataset, inputs: Inputs = Inputs.DEVICE) -> Step:
         from lstm_models.backends.torch.steps import forward_step
 
-        return forward_step(built, dataset)
+        return forward_step(built, dataset, inputs)
 
     def backward(self, built: Built, dataset: Dataset) -> Step:
         from lstm_models.backends.torch.steps import backward_step

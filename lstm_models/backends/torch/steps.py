@@ -11,9 +11,10 @@ from lstm_models.data import Array, Dataset
 from lstm_models.keras_layers import keras
 from lstm_models.models import Built
 from lstm_models.step import Step, resetter
+from lstm_models.words import Inputs
 
 
-def forward_step(built: Built, dataset: Dataset) -> Step:
+def forward_step(built: Built, dataset: Dataset, inputs: Inputs) -> Step:
     """The model's output, at inference, without autograd, as ``predict`` has it."""
     import torch
 
@@ -24,10 +25,10 @@ def forward_step(built: Built, dataset: Dataset) -> Step:
             return model(inputs if len(inputs) > 1 else inputs[0], training=False)
 
     function, compilation = compiled(forward, built.jit_compile)
-    tensors = [on_device(array) for array in dataset.inputs]
+    tensors = None if inputs is Inputs.HOST else [on_device(array) for array in dataset.inputs]
 
     def call() -> Any:
-        return function(*tensors)
+        return function(*(tensors or map(on_device, dataset.inputs)))
 
     def result() -> Array:
         reset()

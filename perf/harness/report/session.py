@@ -6,6 +6,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perf.harness.frameworks import TENSORFLOW
+from perf.harness.gpu_check.session import GpuCheck
 from perf.harness.numbers import counted
 from perf.harness.paired_gate import PairedGate
 from perf.harness.rebuild import environment_notes
@@ -14,6 +16,7 @@ from perf.harness.report import paired, results, selection
 from perf.harness.report.conditions import conditions_lines
 from perf.harness.report.energy import energy_lines
 from perf.harness.report.expectations import expectations_table, explanation, then_and_now
+from perf.harness.report.gpu_check import findings_table
 from perf.harness.report.why import why_section
 from perf.harness.stored_session import StoredSession
 
@@ -33,8 +36,9 @@ def header_lines(session: Session) -> list[str]:
         against = f", side by side with {' '.join(options.against)}"
     elif prepared.baseline is not None:
         against = f", against {prepared.baseline.name}"
+    on = devices if prepared.framework is TENSORFLOW else f"{devices} with {prepared.framework.title}"
     lines = [
-        f"lstm-perf: profile {options.profile} on {devices}, {processes}, margin {options.margin_percent:g} %, "
+        f"lstm-perf: profile {options.profile} on {on}, {processes}, margin {options.margin_percent:g} %, "
         f"seed {session.seed}{against}",
         f"machine: {prepared.machine.id}",
     ]
@@ -44,6 +48,8 @@ def header_lines(session: Session) -> list[str]:
     for name, side in zip(("baseline", "candidate"), prepared.sides or (), strict=False):
         if side.released:
             lines.append(f"{name}: could not be held at the other side's versions: {', '.join(side.released)}")
+    if prepared.suite.selection_absent:
+        lines.append(prepared.suite.selection_absent)
     return lines
 
 
@@ -59,6 +65,9 @@ def summary_lines(reporter: pytest.TerminalReporter, session: Session, *, saved:
     if isinstance(session, PairedGate) and session.outcome is not None:
         parts.append(paired.report(session.outcome))
         parts.append(conditions_lines(session.outcome.results))
+    elif isinstance(session, GpuCheck):
+        parts.append(findings_table(session.findings, session.asked))
+        parts += [f"kept: {_shown(session.file)}"] if session.file is not None else []
     elif isinstance(session, StoredSession):
         kernels = selection.stored_lines(session.selection, saved.stem if saved else None)
         parts += kernels if session.comparison is not None else []  # what changed comes first

@@ -23,7 +23,7 @@ _LAUNCHING, _COMPILED = "loop", "xla"
 #: What a number of a reason is.
 OF_PEAK, _FIXED = "of the peak of matrix products", "of it does not depend on the batch"
 #: What a person who chose nothing runs, the first that was measured: cuDNN on a GPU, the loop on a CPU.
-_USUAL = ("cudnn", "loop", "auto", "xla", "unrolled")
+_USUAL = ("cudnn", "loop", "auto", "xla", "unrolled", "inductor", "cudnn-layer")
 
 
 def reasons(curves: Sequence[Curve], peaks: Sequence[Peak]) -> tuple[Reason, ...]:

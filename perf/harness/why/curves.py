@@ -14,7 +14,7 @@ from perf.harness.expectation_records import Cost, Expectation, Observed
 from perf.harness.paired_evidence import Metric
 from perf.harness.records import CaseResult, Change
 from perf.harness.stats import mean_and_half_width
-from perf.harness.why.records import Subject, Who
+from perf.harness.why.records import TRANSFER, Subject, Who
 
 #: How far a line may miss a measured batch; a fixed cost and a cost per sample are said of no worse ones.
 MOST_MISFIT = 0.25
@@ -71,13 +71,13 @@ def curves(
     results: Iterable[CaseResult],
     observed: Iterable[tuple[Expectation, Observed]],
 ) -> tuple[Curve, ...]:
-    """Of all contenders that ran with no variables of their own, expectations first; what reached no steady state is
-    left out."""
+    """Of all contenders that ran with no variables of their own and whose inputs lay where they are used, expectations
+    first; what reached no steady state is left out."""
     found: dict[tuple[Source, Who], dict[int, dict[int, float]]] = {}
     known: dict[tuple[Source, Who], dict[int, Subject]] = {}
 
     def add(source: Source, key: str, process: int, seconds: float) -> None:
-        if (subject := subjects.get(key)) is None:
+        if (subject := subjects.get(key)) is None or TRANSFER in subject.work.traits:
             return
         known.setdefault((source, subject.who), {})[subject.batch] = subject
         by_process = found.setdefault((source, subject.who), {}).setdefault(subject.batch, {})

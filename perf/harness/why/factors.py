@@ -11,11 +11,11 @@ from perf.harness.paired_evidence import Metric
 from perf.harness.records import Change
 from perf.harness.why.curves import Curve, compared
 from perf.harness.why.recommend import AUTO
-from perf.harness.why.records import Copied, Effect, Subject
+from perf.harness.why.records import TRANSFER, Copied, Effect, Subject
 
 #: As they stand in the table; those that nothing isolated are named as not measured.
 NAMED = (
-    "network size", "batch", "sequence length", "data set size", "transfer", "device", "kernel", "precision", "threads",
+    "network size", "batch", "sequence length", "data set size", TRANSFER, "device", "kernel", "precision", "threads",
     "oneDNN",
 )  # fmt: skip
 #: Variables that are factors of their own; any other goes by its name.
@@ -24,6 +24,8 @@ VARIABLES = {
     "OMP_NUM_THREADS": "threads",
     "TF_ENABLE_ONEDNN_OPTS": "oneDNN",
 }
+#: What a trait is where a case does not name it.
+_UNNAMED = {TRANSFER: "inputs on the device"}
 #: Follow from another trait: a kernel of the GPU is a kernel of another device as well.
 _FOLLOWS = {frozenset(("device", "kernel")): "device", frozenset(("path", "data set size")): "path"}
 _NUMBER = re.compile(r"[0-9]+")
@@ -51,8 +53,8 @@ def effects(
 
 
 def not_measured(found: Sequence[Effect], copied: Sequence[Copied]) -> tuple[str, ...]:
-    """The named factors of which nothing was found; ``transfer`` is a share of a step and no pair."""
-    known = {effect.factor for effect in found} | ({"transfer"} if copied else set())
+    """The named factors of which nothing was found; the share that a copy has of a step tells of ``transfer`` too."""
+    known = {effect.factor for effect in found} | ({TRANSFER} if copied else set())
     return tuple(name for name in NAMED if name not in known)
 
 
@@ -74,7 +76,8 @@ def _effect(pair: tuple[Entrant, Entrant], subjects: Mapping[str, Subject], chan
     if settings or factor is None or AUTO in (first.who.kernel, second.who.kernel):
         return None
     before, after = (
-        of[factor] if factor != "device" else one.who.choice for one, of in ((second, of_second), (first, of_first))
+        of.get(factor) or _UNNAMED[factor] if factor != "device" else one.who.choice
+        for one, of in ((second, of_second), (first, of_first))
     )
     return _upwards(Effect(factor, before, after, change, _on(first, differing)))
 

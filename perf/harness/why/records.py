@@ -81,6 +81,10 @@ class Evidence:
     startup_seconds: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
+#: The trait of a case that is given inputs of the host although its path leaves it the choice; the others have none.
+TRANSFER = "transfer"
+
+
 class Bound(StrEnum):
     """What takes more than half of a step."""
 

@@ -10,8 +10,9 @@ from perf.harness.crossover import judge
 from perf.harness.expectation_records import Contender, ExpectationResult, Kind
 from perf.harness.paired_evidence import Metric
 from perf.harness.stats import Estimate
+from perf.harness.why.curves import curves
 from perf.harness.why.factors import NAMED, effects, not_measured
-from perf.harness.why.records import Copied, Effect, Subject
+from perf.harness.why.records import TRANSFER, Copied, Effect, Subject
 from tests.harness.expectation_makers import around, expectation, observed
 from tests.harness.why.makers import costing, curve, subject, who
 
@@ -67,6 +68,25 @@ def test_two_things_that_differ_isolate_nothing() -> None:
 def test_another_device_may_have_another_kernel() -> None:
     (one,) = found(subject(who("cudnn", "gpu"), 1), subject(who(), 1))
     assert (one.factor, one.before, one.after) == ("device", "loop on cpu", "cudnn on gpu")
+
+
+def test_inputs_on_the_host_are_the_factor_transfer() -> None:
+    """Named by the case that has them only."""
+    (one,) = found(subject(who(), 1), subject(who(), 1, **{TRANSFER: "inputs on the host"}))
+    assert (one.factor, one.before, one.after) == ("transfer", "inputs on the host", "inputs on the device")
+    assert one.change.ratio == pytest.approx(0.5, abs=0.01)
+
+
+def test_inputs_on_the_host_are_in_no_curve() -> None:
+    """Nobody chooses between kernels by where the inputs of one of them lay."""
+    made = expectation(
+        kind=Kind.OBSERVED,
+        first=Contender("a", "cpu", {1: "device"}, {}),
+        second=Contender("b", "cpu", {1: "host"}),
+    )
+    subjects = {"device": subject(who(), 1), "host": subject(who(), 1, **{TRANSFER: "inputs on the host"})}
+    (only,) = curves(subjects, (), [(made, observed({1: around(HALF)}))])
+    assert list(only.subjects.values()) == [subjects["device"]]
 
 
 def test_a_curve_shows_the_batch() -> None:

@@ -225,8 +225,8 @@ def test_what_cannot_be_done_here_is_refused_in_words(opened: Engine) -> None:
         opened.selection({"default": {}})
     with pytest.raises(Problem, match="PyTorch sees no GPU"):
         opened.open(case(tiny.FEATURES, device=Device.GPU).to_plain())
-    with pytest.raises(Problem, match="a case of tensorflow, and Keras runs on torch"):
-        opened.open(tiny.case(tiny.FEATURES).to_plain())
+    with pytest.raises(Problem, match="cannot exist with Keras on PyTorch: xla"):
+        opened.open(tiny.case(tiny.FEATURES, kernel=Kernel.XLA).to_plain())
     found = Workload("own", "", kind="builder", timesteps=4, builder="no_such_module:build")
     with pytest.raises(Problem, match="no_such_module"):
         opened.open(case(found).to_plain())

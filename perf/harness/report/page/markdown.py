@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 
+from perf.harness.message import ALWAYS_NAMED
 from perf.harness.numbers import ratio
 from perf.harness.report.page.case_data import CaseView, Tone
 from perf.harness.report.page.data import PageData, Status, VersionRow
@@ -33,7 +34,7 @@ def summary(page: PageData) -> str:
         lines += [_more(len(order)), ""]
     if page.visible is not None:
         lines += [f"Smallest change that {page.visible.meaning}: {visible_text(page)}.", ""]
-    if shown := [row for row in page.versions if row.differs or row.name in ("tensorflow", "keras")]:
+    if shown := [row for row in page.versions if row.differs or row.name in ALWAYS_NAMED]:
         lines += [f"{'; '.join(_version(row) for row in shown[:_MOST])}.", ""]
     lines += [f"Machine {text(page.head.machine)}, {page.head.date:%Y-%m-%d %H:%M %Z}."]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)) + "\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from typing import Any
 
+from perf.harness.frameworks import FRAMEWORKS
 from perf.harness.numbers import ratio, seconds
 from perf.harness.report.page import charts, embedded, sections
 from perf.harness.report.page.case_data import CaseView
@@ -13,7 +14,7 @@ from perf.harness.report.page.data import SKIPPED, PageData, VersionRow
 from perf.harness.report.page.plot import Chart
 
 #: Versions that the first screen names in any case; the others where they differ.
-_ALWAYS_SHOWN = ("python", "tensorflow", "keras")
+_ALWAYS_SHOWN = ("python", *FRAMEWORKS, "keras")
 
 
 def render(page: PageData, trend: Any = None) -> str:
