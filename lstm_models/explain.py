@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import copy
+import re
 import textwrap
 from dataclasses import dataclass, replace
 from typing import Any, Iterator, Optional
 
-from lstm_models import data, keras_layers, models, user_models
-from lstm_models.backends import backend
-from lstm_models.backends.tensorflow.trace import pretend_gpu, refusal, traced_kernel
+from lstm_models import data, keras_layers, kernels, models, user_models
+from lstm_models.backends import backend, trace
 from lstm_models.problem import Problem
 from lstm_models.proof import Expected
-from lstm_models.words import Kernel, Path, Precision
+from lstm_models.words import Framework, Kernel, Path, Precision
 from lstm_models.workloads import Workload
 
 #: Settings of ``keras.layers.LSTM`` that are put back to Keras's default one at a time, to see which one decides.
@@ -56,6 +56,7 @@ class Explanation:
     together: bool
     refusal: str
     not_lstm: int
+    framework: Framework = Framework.TENSORFLOW
 
 
 def explain(workload: Workload) -> Explanation:
@@ -69,7 +70,7 @@ def explain(workload: Workload) -> Explanation:
     plain = _model(workload)
     for training in (False, True):
         choices["cpu", _name(training)] = _choice(workload, plain, training, gpu=False)
-    with pretend_gpu():
+    with trace().pretend_gpu():
         model = _model(workload)
         for training in (False, True):
             choices["gpu", _name(training)] = _choice(workload, model, training, gpu=True)
@@ -78,7 +79,8 @@ def explain(workload: Workload) -> Explanation:
     others = sum(1 for layer in keras_layers.recurrent_layers(model) if not hasattr(layer, "use_cudnn"))
     refusal = refused_mask(workload, plain) if "cudnn" in on_gpu else ""
     not_lstm = others if keras_layers.has_use_cudnn() else 0
-    return Explanation(workload, choices, blocking, together, refusal, not_lstm)
+    framework = Framework(backend().name)
+    return Explanation(workload, choices, blocking, together, refusal, not_lstm, framework)
 
 
 def _name(training: bool) -> str:
@@ -95,7 +97,8 @@ def _expected(workload: Workload, training: bool) -> Expected:
 
 
 def _kernel(workload: Workload, model: Any, training: bool, gpu: bool) -> str:
-    return traced_kernel(model, training=training, gpu=gpu, expected=_expected(workload, training), batch=_BATCH)
+    expected = _expected(workload, training)
+    return str(trace().traced_kernel(model, training=training, gpu=gpu, expected=expected, batch=_BATCH))
 
 
 def _choice(workload: Workload, model: Any, training: bool, gpu: bool) -> Choice:
@@ -168,7 +171,7 @@ def refused_mask(workload: Workload, model: Any) -> str:
     if workload.mask == "none":
         return ""
     inputs = _inputs(workload, model)
-    return refusal(inputs != 0 if inputs.ndim == 2 else (inputs != 0).any(axis=-1))
+    return str(trace().refusal(inputs != 0 if inputs.ndim == 2 else (inputs != 0).any(axis=-1)))
 
 
 def _inputs(workload: Workload, model: Any) -> Any:
@@ -210,12 +213,17 @@ def _why(found: Explanation, on_gpu: list[str]) -> list[str]:
         lines.append("With Keras's default for it, all else left as it is, the same layers go to cuDNN.")
     elif keras_layers.is_keras_2() and found.workload.mask != "none":
         lines.append("Keras 2 has both in its graph and looks at each mask: right padding goes to cuDNN, others loop.")
+    elif any(_twice(found, kernel) for kernel in on_gpu):
+        lines.append("On a GPU host cuDNN runs, Keras throws its result away, and then runs the loop as well.")
+    elif any(reason.startswith("mask") for reason in kernels.obstacles(found.workload, found.framework)):
+        lines += [f"{reason}." for reason in kernels.obstacles(found.workload, found.framework)]
     elif found.not_lstm:
         lines.append(f"{found.not_lstm} recurrent layer(s) are no keras.layers.LSTM; only that can go to cuDNN.")
     else:
         lines.append("No single setting of the LSTM layers was found that keeps cuDNN away.")
     picked = any("cudnn" in kernel for kernel in on_gpu)
-    if not picked and not keras_layers.is_keras_2() and not found.choices["gpu", "training"].jit_compile:
+    has_xla = Kernel.XLA in kernels.EXIST[found.framework] and not keras_layers.is_keras_2()
+    if not picked and has_xla and not found.choices["gpu", "training"].jit_compile:
         lines.append(
             "And it is neither cuDNN nor XLA: Keras leaves jit_compile='auto' off all the same, as if the layer went "
             "to cuDNN. use_cudnn=False with jit_compile=True gives XLA."
@@ -226,3 +234,9 @@ def _why(found: Explanation, on_gpu: list[str]) -> list[str]:
             f"{found.workload.mask} mask says: {found.refusal}"
         )
     return lines
+
+
+def _twice(found: Explanation, kernel: str) -> bool:
+    """Whether cuDNN and loops together are more than there are LSTMs."""
+    cells = _expected(found.workload, training=False).cells
+    return "cudnn" in kernel and cells is not None and sum(map(int, re.findall(r"\d+", kernel))) > cells

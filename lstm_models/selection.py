@@ -17,7 +17,7 @@ from pathlib import Path as FilePath
 from typing import Any, Iterator, Mapping
 
 from lstm_models import keras_layers, selection_workloads
-from lstm_models.backends.tensorflow.trace import pretend_gpu, refusal, traced_kernel
+from lstm_models.backends import trace
 from lstm_models.proof import Expected
 from lstm_models.selection_places import BATCH, TIMESTEPS, Place, Placed, Setting, mask, rows
 from lstm_models.workloads import Workload
@@ -57,7 +57,11 @@ def selection(settings: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]
     """
     drawn = random.getstate()  # Keras draws its seeds from it
     try:
-        with tempfile.TemporaryDirectory(prefix="lstm-perf-") as folder, warnings.catch_warnings(), pretend_gpu():
+        with (
+            tempfile.TemporaryDirectory(prefix="lstm-perf-") as folder,
+            warnings.catch_warnings(),
+            trace().pretend_gpu(),
+        ):
             warnings.simplefilter("ignore")  # where they are errors, a deprecated call inside Keras would be a failure
             return [row for setting, place in _wanted(settings) for row in _rows(setting, place, FilePath(folder))]
     finally:
@@ -110,7 +114,7 @@ def _look(setting: Setting, place: Place, folder: FilePath) -> _Found:
 
 def _kernel(placed: Placed, place: Place, training: bool) -> str:
     # The forward pass decides: the gradient of cuDNN's op is cuDNN's, that of a loop a loop; it doubles the time.
-    found = traced_kernel(
+    found: str = trace().traced_kernel(
         placed.model,
         training=training,
         gpu=True,
@@ -127,7 +131,7 @@ def _at_run_time(setting: Setting, kernel: str) -> tuple[str, str]:
     if keras_layers.is_keras_2() and "cudnn" in kernel and "loop" in kernel:
         return NOT_COMPARABLE, "Keras 2 has cuDNN and a loop in its graph, and looks at each mask while it runs"
     if kernel == "cudnn" and setting.given.startswith("mask"):
-        said = refusal(mask(setting.given))
+        said: str = trace().refusal(mask(setting.given))
         if said:
             return FAILS, f"cuDNN is picked and refuses at run time: {_short(said)}"
     return kernel, ""

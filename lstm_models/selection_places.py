@@ -1,6 +1,6 @@
 """The places in which an LSTM layer is looked at: bare, in models as people build them, cloned, saved and loaded.
 
-TensorFlow is imported inside functions, so that the names of the rows cost nothing.
+Keras is imported inside functions, so that the names of the rows cost nothing.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any, Callable, Mapping, Optional
+
+import numpy as np
 
 from lstm_models.keras_layers import keras
 from lstm_models.words import Precision
@@ -74,8 +76,6 @@ def _whole(model: Any) -> Placed:
 
 
 def _bare(setting: Setting, folder: FilePath) -> Placed:
-    import tensorflow as tf
-
     layer, inputs = _lstm(setting), _input(setting)
     if setting.given == "initial_state":
         states = [_input(setting, UNITS), _input(setting, UNITS)]
@@ -85,7 +85,7 @@ def _bare(setting: Setting, folder: FilePath) -> Placed:
     model = keras().Model(inputs, layer(inputs))
     if not setting.given:
         return Placed(model, layer)
-    return Placed(model, lambda given, training: layer(given, mask=tf.constant(mask(setting.given)), training=training))
+    return Placed(model, lambda given, training: layer(given, mask=np.array(mask(setting.given)), training=training))
 
 
 def _functional(setting: Setting) -> Any:

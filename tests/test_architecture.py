@@ -37,9 +37,7 @@ RULES = (
         for framework in ("tensorflow", "keras", "tf_keras", "jax", "torch")
     ),
     # One framework in a process: a worker of one imports no other, and a host needs only the one that it runs.
-    Forbidden(
-        "lstm_models", "tensorflow", except_in=("lstm_models.backends.tensorflow", "lstm_models.selection_places")
-    ),
+    Forbidden("lstm_models", "tensorflow", except_in=("lstm_models.backends.tensorflow",)),
     Forbidden("lstm_models", "jax", except_in=("lstm_models.backends.jax",)),
     Forbidden("lstm_models", "torch", except_in=("lstm_models.backends.torch",)),
     *(Forbidden("perf", framework) for framework in ("tensorflow", "keras", "tf_keras", "jax", "torch")),

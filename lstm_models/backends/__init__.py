@@ -7,7 +7,7 @@ import importlib
 import json
 import os
 import pathlib
-from typing import Mapping
+from typing import Any, Mapping
 
 from lstm_models.backends.interface import Backend
 from lstm_models.problem import Problem
@@ -53,3 +53,9 @@ def backend() -> Backend:
             "to one that is.",
         ) from error
     return made
+
+
+def trace() -> Any:
+    """The module of this process's framework that finds a kernel without a GPU: ``pretend_gpu``, ``traced_kernel`` and
+    ``refusal`` as in :mod:`lstm_models.backends.tensorflow.trace`. Not there where ``why_no_selection`` says why."""
+    return importlib.import_module(f"lstm_models.backends.{backend().name}.trace")

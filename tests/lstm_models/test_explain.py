@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from lstm_models import explain
 from lstm_models.backends.tensorflow.trace import pretend_gpu, traced_kernel
 from lstm_models.proof import Expected
-from lstm_models.words import Path
+from lstm_models.words import Framework, Path
 from lstm_models.workloads import Workload, builtin
 
 _TINY = {"features": 3, "units": 4, "timesteps": 6}
@@ -176,3 +177,16 @@ def test_an_open_length_is_taken_from_the_workload() -> None:
     model = keras.Sequential([keras.Input((None, 3)), keras.layers.LSTM(4)])
     expected = Expected.of(Workload("own", "", kind="builder", timesteps=6), Path.FORWARD)
     assert traced_kernel(model, training=False, gpu=False, expected=expected) == "loop"
+
+
+def test_cudnn_whose_result_is_thrown_away_is_said() -> None:
+    """As every Keras 3.14 does on PyTorch; and a mask is named where it alone keeps cuDNN away."""
+    places = [(device, mode) for device in ("cpu", "gpu") for mode in ("inference", "training")]
+    both = dict.fromkeys(places, explain.Choice("mixed: cudnn 1, loop 1", False))
+    found = explain.Explanation(workload(), both, (), False, "", 0, Framework.TORCH)
+    told = " ".join(explain.text(found, "as asked").split())
+    assert "Keras throws its result away, and then runs the loop as well." in told
+    loop = dict.fromkeys(places, explain.Choice("loop", False))
+    told = explain.text(replace(found, workload=workload(mask="left"), choices=loop), "as asked")
+    assert "Keras on torch leaves cuDNN for every mask." in " ".join(told.split())
+    assert "XLA" not in told

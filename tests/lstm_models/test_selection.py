@@ -18,6 +18,7 @@ import keras
 import tensorflow as tf
 
 from lstm_models import keras_layers, selection, selection_places, selection_workloads
+from lstm_models.backends import trace
 from lstm_models.engine import Engine
 from lstm_models.selection_places import PLACES, SETTINGS, Placed, Setting
 from lstm_models.workloads import Workload, builtin
@@ -189,7 +190,7 @@ def test_a_keras_without_the_option_is_not_compared(monkeypatch: pytest.MonkeyPa
 
 def test_a_keras_that_decides_at_run_time_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keras_layers, "is_keras_2", lambda: True)
-    monkeypatch.setattr(selection, "traced_kernel", lambda *given, **named: "mixed: cudnn 1, loop 1")
+    monkeypatch.setattr(trace(), "traced_kernel", lambda *given, **named: "mixed: cudnn 1, loop 1")
     found = selection._look(BY_ID["mask-right"], BARE, FilePath())
     assert set(found.kernel.values()) == {"not comparable"}
     assert found.note == "Keras 2 has cuDNN and a loop in its graph, and looks at each mask while it runs"

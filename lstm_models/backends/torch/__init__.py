@@ -26,11 +26,7 @@ class Torch:
 
     name = "torch"
     title = "PyTorch"
-    why_no_selection = (
-        "Nobody can say here which kernel Keras would pick on a GPU host: Keras on PyTorch traces nothing, but decides "
-        "in each call from the device on which its inputs lie, so that only a run on a GPU host shows it. Measure the "
-        "kernel auto there; its proof says what ran."
-    )
+    why_no_selection = ""
 
     def start(self) -> None:
         # The profiler's library says on stderr that it starts and stops, and that there is no GPU.

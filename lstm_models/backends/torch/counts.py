@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Iterable, Sequence
+from typing import Iterable, Optional, Sequence
 
 from lstm_models.proof import Expected
 
@@ -34,11 +34,12 @@ class Call:
 @dataclass
 class Counts:
     """``calls`` of LSTMs; ``outside`` them are fused ops of both directions at once, which Keras 3.15 runs for a
-    ``Bidirectional``; ``unwatched``: further calls at which nobody looked."""
+    ``Bidirectional``; ``unwatched``: further calls at which nobody looked. ``into`` is the one of them that runs."""
 
     calls: list[Call] = field(default_factory=list)
     outside: Call = field(default_factory=Call)
     unwatched: int = 0
+    into: Optional[Call] = None
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from contextlib import ExitStack, contextmanager
-from typing import Any, Callable, Iterator, Optional
+from typing import Any, Callable, Iterator
 
 from lstm_models.backends.torch.counts import FUSED, PRODUCTS, Call, Counts
 from lstm_models.keras_layers import keras
@@ -47,7 +47,6 @@ def _replaced(kind: Any, name: str, around: Callable[[Callable[[], Any]], Any]) 
 class _Watcher:
     def __init__(self) -> None:
         self.counts = Counts()
-        self._into: Optional[Call] = None  # where ops are counted now
         self._in_lstm = False
 
     def lstm(self, run: Callable[[], Any]) -> Any:
@@ -72,25 +71,25 @@ class _Watcher:
         return self._counted(run, self.counts.outside)
 
     def _counted(self, run: Callable[[], Any], call: Call) -> Any:
-        before, self._into = self._into, call
+        before, self.counts.into = self.counts.into, call
         try:
             if before is not None:  # looked at already, from around
                 return run()
             with self._ops():
                 return run()
         finally:
-            self._into = before
+            self.counts.into = before
 
     def _ops(self) -> Any:
         """A mode that counts each op that decides, with the device of its first tensor."""
         import torch
         from torch.utils._python_dispatch import TorchDispatchMode
 
-        watcher = self
+        counts = self.counts
 
         class Ops(TorchDispatchMode):  # type: ignore[misc]
             def __torch_dispatch__(self, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-                name, call = op.name().split(".")[0], watcher._into
+                name, call = op.name().split(".")[0], counts.into
                 if call is None or (name not in FUSED and name not in PRODUCTS):
                     return op(*args, **(kwargs or {}))
                 try:

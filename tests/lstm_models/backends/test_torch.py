@@ -30,7 +30,7 @@ if backends.name() != "torch":
 
 import torch
 
-from lstm_models.backends.torch import compilation
+from lstm_models.backends.torch import compilation, trace
 from lstm_models.backends.torch.counts import classify, evidence_of
 from lstm_models.backends.torch.proof import prove
 from lstm_models.backends.torch.watch import MOST_WATCHED, watched
@@ -179,6 +179,66 @@ def test_an_op_over_all_steps_is_seen_where_keras_runs_one() -> None:
         assert evidence_of(counts)["products_per_lstm"] == "0"
 
 
+#: What Keras picks on a GPU host; a Bidirectional runs as one op since Keras 3.15, and as two before.
+PICKED = {
+    "default": "cudnn",
+    "dropout": "cudnn",
+    "recurrent-dropout": "loop",
+    "relu": "loop",
+    "no-bias": "loop",
+    "no-cudnn": "loop",
+    "mask-left": "loop",
+    "stateful": "cudnn",
+}
+
+
+def test_what_a_gpu_host_would_run_is_found_without_one(opened: Engine) -> None:
+    rows = opened.selection({name: {} for name in PICKED} | {"workload:own": tiny.ALL["bidirectional"].to_plain()})
+    found = {(row["row"], row["mode"]): row["kernel"] for row in rows["rows"]}
+    for name, kernel in PICKED.items():
+        assert {found[f"{name}/layer", mode] for mode in ("inference", "training")} == {kernel}
+    assert found["default/masking", "inference"] == "loop"
+    assert found["default/mixed-float16", "training"] == "cudnn"
+    assert found["default/encoder-decoder", "training"] == "2x cudnn"
+    assert found["default/bidirectional", "training"] == "2x cudnn"
+    assert found["workload:own/model", "training"] == "4x cudnn"
+
+
+def test_cudnn_that_keras_runs_and_throws_away_is_found_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keras 3.14 unpacked torch's three results as two, in a function whose errors are swallowed: issue 22874."""
+    import keras
+
+    recurrence: Any = importlib.import_module("keras.src.backend.torch.rnn")
+    inner = recurrence._cudnn_lstm
+
+    def as_in_3_14(*args: Any, **options: Any) -> Any:
+        outputs, (h, c) = inner(*args, **options)
+        return outputs, h, c
+
+    monkeypatch.setattr(recurrence, "_cudnn_lstm", as_in_3_14)
+    inputs = keras.Input((4, 5))
+    model = keras.Model(inputs, keras.layers.LSTM(3)(inputs))
+    expected = Expected(cells=1, timesteps=4, training=False)
+    assert trace.traced_kernel(model, training=False, gpu=True, expected=expected) == "mixed: cudnn 1, loop 1"
+    assert trace.traced_kernel(model, training=False, gpu=False, expected=expected) == "loop"
+
+
+def test_pretending_leaves_nothing_behind() -> None:
+    import keras
+
+    recurrence: Any = importlib.import_module("keras.src.backend.torch.rnn")
+    inputs = keras.Input((4, 5), batch_size=2)
+    model = keras.Model(inputs, keras.layers.LSTM(3, stateful=True)(inputs))
+    weights = [variable.numpy() for variable in model.variables]
+    before = (torch._VF.lstm, recurrence._is_cuda_cudnn_available, str(keras.ops.zeros(1).device))
+    expected = Expected(cells=1, timesteps=4, training=True)
+    assert trace.traced_kernel(model, training=True, gpu=True, expected=expected) == "cudnn"
+    assert (torch._VF.lstm, recurrence._is_cuda_cudnn_available, str(keras.ops.zeros(1).device)) == before
+    for variable, array in zip(model.variables, weights, strict=True):
+        np.testing.assert_array_equal(variable.numpy(), array)
+    assert np.isfinite(np.asarray(model(torch.ones(2, 4, 5)).detach())).all()
+
+
 INDUCTOR = replace(tiny.FEATURES, units=2, timesteps=3, name="compiled")
 
 
@@ -221,8 +281,6 @@ def test_a_worker_warms_up_describes_itself_and_measures_its_peak(opened: Engine
 
 
 def test_what_cannot_be_done_here_is_refused_in_words(opened: Engine) -> None:
-    with pytest.raises(Problem, match="Keras on PyTorch traces nothing"):
-        opened.selection({"default": {}})
     with pytest.raises(Problem, match="PyTorch sees no GPU"):
         opened.open(case(tiny.FEATURES, device=Device.GPU).to_plain())
     with pytest.raises(Problem, match="cannot exist with Keras on PyTorch: xla"):
@@ -247,5 +305,5 @@ def test_a_name_of_another_framework_is_refused(capsys: pytest.CaptureFixture[st
     assert main(["run", "forward[translation-b32-cpu-loop-float32]"]) == 2
     told = capsys.readouterr().err
     assert "name the case forward[translation-b32-cpu-loop-float32-torch]" in told
-    assert main(["explain", "translation"]) == 2
-    assert "Keras on PyTorch traces nothing" in capsys.readouterr().err
+    assert main(["explain", "translation"]) == 0
+    assert "On a GPU host Keras picks cuDNN." in capsys.readouterr().out
