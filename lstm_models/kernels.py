@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from lstm_models.workloads import Workload
 
 #: Cells that an unrolled graph may hold: layers x directions x timesteps. Tracing grows with them, and Keras users who
-#: unroll do so for short sequences. On two cores the first gradient of 120 cells takes 11 s on TensorFlow; on JAX, where
-#: XLA compiles each cell by itself, 185 s on busy ones (20 cells 12 s, 50 cells 40 s).
+#: unroll do so for short sequences. The first gradient of 120 cells takes 11 s on two cores on TensorFlow. XLA compiles
+#: every cell by itself: on JAX it took 185 s on two busy ones (20 cells 12 s, 50 cells 40 s).
 MOST_UNROLLED_CELLS = {Framework.TENSORFLOW: 200, Framework.JAX: 60}
 
 
@@ -146,7 +146,7 @@ def _not_unrolled(workload: Workload, framework: Framework) -> Optional[str]:
     most = MOST_UNROLLED_CELLS[framework]
     if cells > most:
         return (
-            f"unrolled: {cells} cells (timesteps x layers x directions) in one graph take minutes to trace and compile; "
+            f"unrolled: {cells} cells (timesteps x layers x directions) in one graph take minutes to compile; "
             f"the limit on {framework} is {most}"
         )
     return None
