@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from lstm_models.case import Case
     from lstm_models.workloads import Workload
 
-#: Cells that an unrolled graph may hold: layers x directions x timesteps. Tracing grows with them: 120 cells take
-#: 11 s for the first gradient on two cores, and Keras users who unroll do so for short sequences.
-MOST_UNROLLED_CELLS = 200
+#: Cells that an unrolled graph may hold: layers x directions x timesteps. Tracing grows with them, and Keras users who
+#: unroll do so for short sequences. The first gradient of 120 cells takes 11 s on two cores on TensorFlow. XLA compiles
+#: every cell by itself: on JAX it took 185 s on two busy ones (20 cells 12 s, 50 cells 40 s).
+MOST_UNROLLED_CELLS = {Framework.TENSORFLOW: 200, Framework.JAX: 60}
 
 #: Cells that ``torch.compile`` may be given; it unrolls the time steps too. Compiling the gradient of 20 takes 25 to
 #: 50 s on two cores, that of 50 takes two minutes, which is when a worker is given up.
@@ -192,10 +193,10 @@ def _not_unrolled(workload: Workload, framework: Framework) -> Optional[str]:
         return f"unrolled: Keras {steps} of a masked backward layer, so it computes something else"
     if not workload.timesteps:
         return "unrolled: a builder's workload needs timesteps for it, since an unrolled graph has a fixed length"
-    cells = _cells(workload)
-    if cells > MOST_UNROLLED_CELLS:
+    cells, most = _cells(workload), MOST_UNROLLED_CELLS[framework]
+    if cells > most:
         return (
-            f"unrolled: {cells} cells (timesteps x layers x directions) in one graph take minutes to trace; "
-            f"the limit is {MOST_UNROLLED_CELLS}"
+            f"unrolled: {cells} cells (timesteps x layers x directions) in one graph take minutes to compile; "
+            f"the limit on {framework} is {most}"
         )
     return None

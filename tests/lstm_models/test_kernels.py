@@ -142,6 +142,7 @@ def test_inputs_on_the_host_stand_in_ids_and_in_the_work_and_are_forwards_choice
         (FEATURES, Kernel.CUDNN, Precision.MIXED_FLOAT16, "no 16-bit types"),
         (FEATURES, Kernel.AUTO, Precision.MIXED_BFLOAT16, "auto on gpu picks cuDNN here: mixed_bfloat16"),
         (replace(FEATURES, stateful=True), Kernel.LOOP, Precision.FLOAT32, "loses the states"),
+        (replace(FEATURES, timesteps=61), Kernel.UNROLLED, Precision.FLOAT32, "61 cells"),
         (replace(FEATURES, mask="left", layers=2, bidirectional=True), Kernel.UNROLLED, Precision.FLOAT32, "not zero"),
     ],
 )
