@@ -110,6 +110,39 @@ def test_each_framework_has_its_kernels_and_says_so_of_the_others() -> None:
         assert (reason is None) == (framework is Framework.TENSORFLOW)
 
 
+@pytest.mark.parametrize(
+    ("workload", "path", "kernel", "words"),
+    [
+        pytest.param(replace(FEATURES, mask="right"), Path.FORWARD, Kernel.INDUCTOR, "compiles each step by itself"),
+        pytest.param(replace(FEATURES, recurrent_dropout=0.2), Path.FIT, Kernel.INDUCTOR, "recurrent_dropout = 0.2"),
+        pytest.param(replace(FEATURES, timesteps=41), Path.FORWARD, Kernel.INDUCTOR, "41 cells"),
+        pytest.param(replace(tiny.CHATBOT, timesteps=21), Path.FORWARD, Kernel.INDUCTOR, "42 cells"),
+        pytest.param(replace(FEATURES, stateful=True), Path.FIT, Kernel.AUTO, "measure loop"),
+        pytest.param(replace(FEATURES, stateful=True), Path.BACKWARD, Kernel.CUDNN, "measure loop"),
+        pytest.param(FEATURES, Path.FORWARD, Kernel.UNROLLED, "no such kernel"),
+    ],
+)
+def test_what_cannot_exist_on_torch_says_why(workload: Workload, path: Path, kernel: Kernel, words: str) -> None:
+    case = replace(tiny.case(workload, path, kernel, device=Device.GPU), framework=Framework.TORCH)
+    assert words in (kernels.unavailable(case) or "")
+
+
+@pytest.mark.parametrize(
+    ("workload", "path", "kernel"),
+    [
+        pytest.param(replace(FEATURES, timesteps=40), Path.FIT, Kernel.INDUCTOR, id="longest compiled"),
+        pytest.param(replace(FEATURES, activation="relu", use_bias=False), Path.FIT, Kernel.INDUCTOR, id="inductor"),
+        pytest.param(replace(FEATURES, stateful=True), Path.FIT, Kernel.LOOP, id="stateful in the general loop"),
+        pytest.param(replace(FEATURES, stateful=True, mask="left"), Path.FIT, Kernel.AUTO, id="mask takes that loop"),
+        pytest.param(replace(FEATURES, stateful=True), Path.PREDICT, Kernel.AUTO, id="stateful inference"),
+        pytest.param(replace(FEATURES, mask="left"), Path.FIT, Kernel.AUTO, id="left mask"),
+    ],
+)
+def test_what_can_exist_on_torch_is_not_skipped(workload: Workload, path: Path, kernel: Kernel) -> None:
+    case = replace(tiny.case(workload, path, kernel, device=Device.GPU), framework=Framework.TORCH)
+    assert kernels.unavailable(case) is None
+
+
 def test_the_framework_stands_in_ids_and_in_the_work_unless_it_is_the_default() -> None:
     plain = tiny.case(FEATURES)
     other = replace(plain, framework=Framework.JAX)

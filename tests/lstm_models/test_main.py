@@ -29,6 +29,7 @@ outputs = 1
 @pytest.fixture
 def own(tmp_path: File, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # main sets it too; this puts the old value back
+    monkeypatch.setenv("KERAS_BACKEND", "tensorflow")
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
     file = tmp_path / "own.toml"
@@ -81,6 +82,23 @@ def test_what_cannot_be_done_is_one_paragraph(
     assert words in shown.err
     assert len(shown.err.splitlines()) == 1
     assert shown.out == ""
+
+
+@pytest.mark.parametrize(
+    ("end", "chosen", "words"),
+    [
+        ("float32]", "torch", "name the case forward[translation-b1-cpu-loop-float32-torch]."),
+        ("float32-jax]", "torch", "name the case forward[translation-b1-cpu-loop-float32-torch]."),
+        ("float32-torch]", "tensorflow", "name the case forward[translation-b1-cpu-loop-float32]."),
+        ("float32]", "theano", "this suite does not know"),
+    ],
+)
+def test_a_case_of_another_framework_than_the_environments_is_refused(
+    end: str, chosen: str, words: str, own: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KERAS_BACKEND", chosen)
+    assert main(["run", f"forward[translation-b1-cpu-loop-{end}"]) == 2
+    assert words in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("rounds", ["0", "-1", "many"])
@@ -194,6 +212,7 @@ def test_tracing_while_timed_is_said(capsys: pytest.CaptureFixture[str]) -> None
 def test_wrong_numbers_end_the_run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lstm_models.engine.Engine", lambda: FakeEngine(problem="outputs differ\nby much"))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setenv("KERAS_BACKEND", "tensorflow")
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
     assert main(["run", "forward[translation-b1-cpu-loop-float32]"]) == 2

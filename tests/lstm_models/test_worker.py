@@ -135,7 +135,12 @@ def test_an_exception_is_one_paragraph_and_its_traceback_goes_to_stderr(
 
 @pytest.mark.parametrize(
     "error",
-    [MemoryError("12 GiB"), RuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 12 bytes")],
+    [
+        MemoryError("12 GiB"),
+        RuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 12 bytes"),
+        RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 12 bytes."),
+        type("OutOfMemoryError", (RuntimeError,), {})("CUDA out of memory. Tried to allocate 12.00 GiB."),  # torch's
+    ],
 )
 def test_out_of_memory_is_a_stage_of_its_own(error: Exception) -> None:
     reply = worker.answer(Fake(error), {"op": "open", "case": {}})

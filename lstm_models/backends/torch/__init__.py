@@ -9,7 +9,6 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Optional
 
 from lstm_models.backends.interface import Recorded, Unmultiplied
-from lstm_models.problem import Problem
 from lstm_models.proof import Proof
 from lstm_models.words import Inputs
 
@@ -36,14 +35,7 @@ class Torch:
     def start(self) -> None:
         # The profiler's library says on stderr that it starts and stops, and that there is no GPU.
         os.environ.setdefault("KINETO_LOG_LEVEL", "99")
-        try:
-            import torch
-        except ModuleNotFoundError as error:
-            raise Problem(
-                "open",
-                f"Keras is to run on PyTorch here (KERAS_BACKEND=torch), which is not installed ({error}). Install the "
-                "package torch, or unset the variable.",
-            ) from error
+        import torch
 
         # Products of ten bits are no float32: the oracle would refuse them, and a release that changes the default
         # would look like a faster one. Mixed precision is what asks for less. cuDNN's LSTM has TF32 on by default.

@@ -47,18 +47,23 @@ def _replaced(kind: Any, name: str, around: Callable[[Callable[[], Any]], Any]) 
 class _Watcher:
     def __init__(self) -> None:
         self.counts = Counts()
-        self._within: Optional[Call] = None  # where ops are counted now
+        self._into: Optional[Call] = None  # where ops are counted now
+        self._in_lstm = False
 
     def lstm(self, run: Callable[[], Any]) -> Any:
         """``inner_loop``; LSTM leaves its own to that of RNN, which is the same call."""
         counts = self.counts
-        if self._within is not None and self._within is not counts.outside:
+        if self._in_lstm:
             return run()
-        if len(counts.calls) == MOST_WATCHED:
-            counts.unwatched += 1
-            return run()
-        counts.calls.append(Call())
-        return self._counted(run, counts.calls[-1])
+        self._in_lstm = True
+        try:
+            if len(counts.calls) == MOST_WATCHED:
+                counts.unwatched += 1
+                return run()
+            counts.calls.append(Call())
+            return self._counted(run, counts.calls[-1])
+        finally:
+            self._in_lstm = False
 
     def both(self, run: Callable[[], Any]) -> Any:
         """``Bidirectional.call``."""
@@ -67,14 +72,14 @@ class _Watcher:
         return self._counted(run, self.counts.outside)
 
     def _counted(self, run: Callable[[], Any], call: Call) -> Any:
-        before, self._within = self._within, call
+        before, self._into = self._into, call
         try:
             if before is not None:  # looked at already, from around
                 return run()
             with self._ops():
                 return run()
         finally:
-            self._within = before
+            self._into = before
 
     def _ops(self) -> Any:
         """A mode that counts each op that decides, with the device of its first tensor."""
@@ -85,7 +90,7 @@ class _Watcher:
 
         class Ops(TorchDispatchMode):  # type: ignore[misc]
             def __torch_dispatch__(self, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-                name, call = op.name().split(".")[0], watcher._within
+                name, call = op.name().split(".")[0], watcher._into
                 if call is None or (name not in FUSED and name not in PRODUCTS):
                     return op(*args, **(kwargs or {}))
                 try:
