@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Mapping, Optional
 
-from lstm_models import data, keras_layers, kernels, memory, models, paths, user_models
+from lstm_models import availability, data, keras_layers, memory, models, paths, user_models
 from lstm_models.agreement import Agreement
 from lstm_models.backends import backend
 from lstm_models.case import Case
@@ -71,7 +71,7 @@ class Engine:
         # Compilers are loaded by their first use; so is cuDNN, which takes seconds, once in a process.
         for path, kernel in ((Path.FORWARD, Kernel.XLA), (Path.BACKWARD, Kernel.CUDNN)):
             case = Case(path, tiny, 2, device, kernel, framework=framework)
-            if kernels.unavailable(case) is None:
+            if availability.unavailable(case) is None:
                 _opened(case)
         _free()
         self._device_bytes_idle = _device_bytes(device)
@@ -225,7 +225,7 @@ def _check_possible(case: Case) -> None:
     framework = backend()
     here = replace(case, framework=Framework(framework.name))
     # Side by side, one record goes to two frameworks; what this one cannot do is not comparable.
-    if here != case and (reason := kernels.unavailable(here)) is not None:
+    if here != case and (reason := availability.unavailable(here)) is not None:
         raise Problem("open", f"{case.key} cannot exist with Keras on {framework.title}: {reason}.")
     if case.device is Device.GPU and not framework.has_gpu():
         raise Problem(

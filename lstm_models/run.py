@@ -6,7 +6,7 @@ import math
 import os
 from typing import Any, Optional, Sequence
 
-from lstm_models import kernels
+from lstm_models import availability, kernels
 from lstm_models.backends import backend
 from lstm_models.case import Case
 from lstm_models.problem import Problem
@@ -20,7 +20,7 @@ TRACED_CALLS = 3
 def run(case: Case, rounds: int, trace: Optional[str], engine: Any = None) -> int:
     """Open, prove and time the case and print what was found. Returns 1 where another kernel or device than asked
     for ran, else 0; raises :class:`Problem` where the case cannot exist or computes something else."""
-    reason = kernels.unavailable(case)
+    reason = availability.unavailable(case)
     if reason is not None:
         raise Problem("open", f"{case.key} cannot exist: {reason}")
     if engine is None:

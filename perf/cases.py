@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path as File
 from typing import Any
 
-from lstm_models import arithmetic, kernels, workloads
+from lstm_models import arithmetic, availability, kernels, workloads
 from lstm_models.case import Case
 from lstm_models.selection_places import GROUPS
 from lstm_models.selection_workloads import setting_id
@@ -107,7 +107,7 @@ def spec(case: Case) -> CaseSpec:
         keeps_calls=case.keeps_calls,
         expects_kernel=kernels.expected(case),
         payload=case.to_plain(),
-        skip=kernels.unavailable(case),
+        skip=availability.unavailable(case),
         work=work(case),
     )
 

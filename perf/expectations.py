@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as File
 
-from lstm_models import kernels, workloads
+from lstm_models import availability, kernels, workloads
 from lstm_models.case import BATCHES_PER_CALL, Case
 from lstm_models.words import Framework
 from lstm_models.workloads import Workload
@@ -169,7 +169,7 @@ def _labels(first: Contestant, second: Contestant) -> tuple[str, str]:
 def _skip(promise: Promise, cases: Iterable[Case], host: Host) -> str | None:
     """Why it cannot be measured on this host; ``None`` if it can."""
     for case in cases:
-        if why := kernels.unavailable(case):
+        if why := availability.unavailable(case):
             return why
     for device in dict.fromkeys(str(side.device) for side in (promise.first, promise.second)):
         if device not in host.devices:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from lstm_models import kernels
+from lstm_models import availability, kernels
 from lstm_models.case import Case
 from lstm_models.words import Device, Framework, Inputs, Kernel, Path, Precision
 from lstm_models.workloads import Workload
@@ -161,4 +161,4 @@ def cases(
 
 def case_is_wanted(case: Case, profile: str) -> bool:
     """Only ``full`` lists what cannot exist; a single kernel that is missing elsewhere would be noise."""
-    return profile == "full" or case.device is Device.GPU or kernels.unavailable(case) is None
+    return profile == "full" or case.device is Device.GPU or availability.unavailable(case) is None

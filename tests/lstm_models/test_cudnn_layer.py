@@ -18,7 +18,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import tensorflow as tf
 import tf_keras
 
-from lstm_models import cudnn_layer, data, keras_layers, kernels, models, oracle, paths
+from lstm_models import availability, cudnn_layer, data, keras_layers, models, oracle, paths
 from lstm_models.case import Case
 from lstm_models.engine import Engine
 from lstm_models.problem import Problem
@@ -80,7 +80,7 @@ def test_it_is_the_layer_that_people_used() -> None:
 def test_on_a_cpu_tensorflow_has_no_kernel_for_its_op(path: Path) -> None:
     """Which is why the case does not exist there."""
     case = replace(on_gpu(tiny.FEATURES, path), device=Device.CPU)
-    assert kernels.unavailable(case) == "cudnn-layer on cpu: cuDNN runs on NVIDIA GPUs only"
+    assert availability.unavailable(case) == "cudnn-layer on cpu: cuDNN runs on NVIDIA GPUs only"
     with pytest.raises(tf.errors.InvalidArgumentError) as error:
         Engine().open(case.to_plain())
     said = str(error.value)
@@ -94,7 +94,7 @@ def test_on_a_cpu_tensorflow_has_no_kernel_for_its_op(path: Path) -> None:
 @pytest.mark.parametrize("workload", WITH_LAYER, ids=lambda workload: workload.name)
 def test_its_weights_and_gradients_are_the_canonical_ones(workload: Workload, path: Path) -> None:
     case = on_gpu(workload, path)
-    assert kernels.unavailable(case) is None
+    assert availability.unavailable(case) is None
     built = models.build(case.workload, case.kernel, case.precision, case.batch)
     dataset = data.dataset(case.workload, case.batch, paths.batches_per_call(case))
     step = paths.open_path(case, built, dataset)

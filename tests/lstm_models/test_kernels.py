@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lstm_models import kernels, workloads
+from lstm_models import availability, kernels, workloads
 from lstm_models.case import Case
 from lstm_models.words import Device, Framework, Inputs, Kernel, Path, Precision
 from lstm_models.workloads import Workload
@@ -35,9 +35,9 @@ def test_the_proof_must_find_the_kernel_that_was_asked_for() -> None:
 def test_all_but_cudnn_exist_on_the_cpu() -> None:
     for workload in workloads.builtin().values():
         for kernel in (Kernel.AUTO, Kernel.LOOP, Kernel.XLA):
-            assert kernels.unavailable(tiny.case(workload, kernel=kernel)) is None
+            assert availability.unavailable(tiny.case(workload, kernel=kernel)) is None
         for kernel in (Kernel.CUDNN, Kernel.CUDNN_LAYER):
-            assert kernels.unavailable(tiny.case(workload, kernel=kernel)) == (
+            assert availability.unavailable(tiny.case(workload, kernel=kernel)) == (
                 f"{kernel} on cpu: cuDNN runs on NVIDIA GPUs only"
             )
 
@@ -65,7 +65,7 @@ def test_all_but_cudnn_exist_on_the_cpu() -> None:
     ],
 )
 def test_what_cannot_exist_on_a_gpu_host_says_why(workload: Workload, kernel: Kernel, words: str) -> None:
-    reason = kernels.unavailable(tiny.case(workload, kernel=kernel, device=Device.GPU))
+    reason = availability.unavailable(tiny.case(workload, kernel=kernel, device=Device.GPU))
     assert reason is not None
     assert words in reason
 
@@ -88,25 +88,25 @@ def test_what_cannot_exist_on_a_gpu_host_says_why(workload: Workload, kernel: Ke
     ],
 )
 def test_what_can_exist_is_not_skipped(workload: Workload, kernel: Kernel) -> None:
-    assert kernels.unavailable(tiny.case(workload, kernel=kernel, device=Device.GPU)) is None
+    assert availability.unavailable(tiny.case(workload, kernel=kernel, device=Device.GPU)) is None
 
 
 def test_a_saved_model_is_measured_in_one_precision() -> None:
     saved = Workload("s", "", kind="saved", saved="m.keras")
-    assert kernels.unavailable(tiny.case(saved)) is None
-    reason = kernels.unavailable(tiny.case(saved, precision=Precision.MIXED_FLOAT16))
+    assert availability.unavailable(tiny.case(saved)) is None
+    reason = availability.unavailable(tiny.case(saved, precision=Precision.MIXED_FLOAT16))
     assert reason is not None
     assert "the precision it was saved with" in reason
 
 
 def test_each_framework_has_its_kernels_and_says_so_of_the_others() -> None:
     for framework, kernel in [(Framework.JAX, Kernel.XLA), (Framework.TENSORFLOW, Kernel.INDUCTOR)]:
-        reason = kernels.unavailable(replace(tiny.case(FEATURES, kernel=kernel), framework=framework))
+        reason = availability.unavailable(replace(tiny.case(FEATURES, kernel=kernel), framework=framework))
         assert reason == f"{kernel}: Keras on {framework} has no such kernel"
     for framework, found in kernels.EXIST.items():
         assert {Kernel.AUTO, Kernel.CUDNN, Kernel.LOOP} <= set(found)
         masked = replace(tiny.case(replace(FEATURES, mask="right"), kernel=Kernel.CUDNN, device=Device.GPU))
-        reason = kernels.unavailable(replace(masked, framework=framework))
+        reason = availability.unavailable(replace(masked, framework=framework))
         assert (reason is None) == (framework is Framework.TENSORFLOW)
 
 
@@ -124,7 +124,7 @@ def test_each_framework_has_its_kernels_and_says_so_of_the_others() -> None:
 )
 def test_what_cannot_exist_on_torch_says_why(workload: Workload, path: Path, kernel: Kernel, words: str) -> None:
     case = replace(tiny.case(workload, path, kernel, device=Device.GPU), framework=Framework.TORCH)
-    assert words in (kernels.unavailable(case) or "")
+    assert words in (availability.unavailable(case) or "")
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_what_cannot_exist_on_torch_says_why(workload: Workload, path: Path, ker
 )
 def test_what_can_exist_on_torch_is_not_skipped(workload: Workload, path: Path, kernel: Kernel) -> None:
     case = replace(tiny.case(workload, path, kernel, device=Device.GPU), framework=Framework.TORCH)
-    assert kernels.unavailable(case) is None
+    assert availability.unavailable(case) is None
 
 
 def test_the_framework_stands_in_ids_and_in_the_work_unless_it_is_the_default() -> None:
@@ -163,9 +163,9 @@ def test_inputs_on_the_host_stand_in_ids_and_in_the_work_and_are_forwards_choice
     for case in (host, replace(host, framework=Framework.TORCH)):
         assert Case.parse(case.key, {FEATURES.name: FEATURES}) == case
         assert Case.from_plain(case.to_plain()).hash == case.hash
-    assert kernels.unavailable(host) is None
+    assert availability.unavailable(host) is None
     for path in set(Path) - {Path.FORWARD}:
-        assert f"the case's path is {path}" in (kernels.unavailable(replace(host, path=path)) or "")
+        assert f"the case's path is {path}" in (availability.unavailable(replace(host, path=path)) or "")
 
 
 @pytest.mark.parametrize(
@@ -175,6 +175,7 @@ def test_inputs_on_the_host_stand_in_ids_and_in_the_work_and_are_forwards_choice
         (FEATURES, Kernel.CUDNN, Precision.MIXED_FLOAT16, "no 16-bit types"),
         (FEATURES, Kernel.AUTO, Precision.MIXED_BFLOAT16, "auto on gpu picks cuDNN here: mixed_bfloat16"),
         (replace(FEATURES, stateful=True), Kernel.LOOP, Precision.FLOAT32, "loses the states"),
+        (replace(FEATURES, timesteps=61), Kernel.UNROLLED, Precision.FLOAT32, "61 cells"),
         (replace(FEATURES, mask="left", layers=2, bidirectional=True), Kernel.UNROLLED, Precision.FLOAT32, "not zero"),
     ],
 )
@@ -182,8 +183,8 @@ def test_what_cannot_exist_on_jax_says_why(
     workload: Workload, kernel: Kernel, precision: Precision, words: str
 ) -> None:
     asked = tiny.case(workload, kernel=kernel, precision=precision, device=Device.GPU)
-    assert words in (kernels.unavailable(replace(asked, framework=Framework.JAX)) or "")
-    assert words not in (kernels.unavailable(asked) or "")
+    assert words in (availability.unavailable(replace(asked, framework=Framework.JAX)) or "")
+    assert words not in (availability.unavailable(asked) or "")
 
 
 @pytest.mark.parametrize(
@@ -199,4 +200,4 @@ def test_what_cannot_exist_on_jax_says_why(
 )
 def test_what_exists_on_jax_is_no_less(workload: Workload, kernel: Kernel, precision: Precision) -> None:
     asked = tiny.case(workload, kernel=kernel, precision=precision, device=Device.GPU)
-    assert kernels.unavailable(replace(asked, framework=Framework.JAX)) is None
+    assert availability.unavailable(replace(asked, framework=Framework.JAX)) is None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lstm_models import backends, data, kernels, models, paths
+from lstm_models import availability, backends, data, kernels, models, paths
 from lstm_models.backends import backend
 from lstm_models.case import Case
 from lstm_models.engine import Engine
@@ -102,7 +102,7 @@ def test_masked_sequences_are_right_in_outputs_and_loss(engine: Engine) -> None:
         facts = engine.open(case(both, path).to_plain())["facts"]
         assert facts["output_error"] <= facts["tolerance"]
     # Unrolled, Keras computes something else: that is why the case does not exist.
-    assert kernels.unavailable(case(both, kernel=Kernel.UNROLLED)) is not None
+    assert availability.unavailable(case(both, kernel=Kernel.UNROLLED)) is not None
     with pytest.raises(Problem, match="float64 reference"):
         engine.open(case(both, kernel=Kernel.UNROLLED).to_plain())
 
@@ -207,7 +207,7 @@ def test_training_drops_otherwise_at_every_call_and_after_a_reset() -> None:
 def test_keras_loses_the_states_of_compiled_calls(path: Path) -> None:
     """Why no stateful case exists on JAX; where this fails, Keras keeps them, and the case can be measured."""
     asked = case(tiny.ALL["stateful"], path)
-    assert "stateful" in (kernels.unavailable(asked) or "")
+    assert "stateful" in (availability.unavailable(asked) or "")
     _, step = opened(asked)
     np.testing.assert_array_equal(np.asarray(step.call()), np.asarray(step.call()))
 

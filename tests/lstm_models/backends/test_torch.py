@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lstm_models import backends, data, kernels, models, paths
+from lstm_models import availability, backends, data, models, paths
 from lstm_models.__main__ import main
 from lstm_models.case import Case
 from lstm_models.engine import Engine
@@ -83,7 +83,7 @@ def _options() -> list[Case]:
         for workload in tiny.ALL.values()
         for kernel in (Kernel.AUTO, Kernel.LOOP)
     ]
-    return [one for one in found if kernels.unavailable(one) is None]
+    return [one for one in found if availability.unavailable(one) is None]
 
 
 @pytest.mark.parametrize("asked", _options(), ids=lambda asked: asked.id)
@@ -95,9 +95,9 @@ def test_every_option_of_a_workload_opens(opened: Engine, asked: Case) -> None:
 
 
 def test_keras_still_cannot_train_a_stateful_lstm_but_in_its_general_loop() -> None:
-    """Should it once, the case exists: take it out of ``kernels.unavailable``."""
+    """Should it once, the case exists: take it out of ``availability.unavailable``."""
     asked = case(tiny.ALL["stateful"], Path.FIT, Kernel.AUTO)
-    assert "stateful" in (kernels.unavailable(asked) or "")
+    assert "stateful" in (availability.unavailable(asked) or "")
     _, step = open_path(asked)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         step.call()
