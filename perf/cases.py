@@ -44,7 +44,7 @@ def suite(request: SuiteRequest) -> Suite:
     framework = Framework(request.frameworks[0])
     found = profiles.cases(request.profile, available, devices, framework, own=own, paired=request.paired)
     specs = tuple(spec(case) for case in found)
-    untraced = [name for name in dict.fromkeys(request.frameworks) if name != Framework.TENSORFLOW]
+    untraced = [name for name in dict.fromkeys(request.frameworks) if name == Framework.JAX]
     expected, contenders = expectations.of_suite(
         request.expectations,
         available,

@@ -71,6 +71,7 @@ def test_its_baseline_misses_no_case_of_another(framework: Framework) -> None:
 def test_without_tracing_the_table_of_kernels_says_why_it_is_not_there() -> None:
     assert of(Framework.TENSORFLOW).selection
     assert of(Framework.TENSORFLOW).selection_absent == ""
+    assert of(Framework.TORCH).selection == of(Framework.TENSORFLOW).selection
     for found in (of(Framework.JAX), of(Framework.TENSORFLOW, against=Framework.JAX)):
         assert found.selection == {}
         assert "on jax it shows on a GPU host only" in found.selection_absent

@@ -21,7 +21,11 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """One line of the tables in docs/gpu-runner.md. ``unchecked``: why this command cannot tell, "" where it can."""
+    """One line of the tables in docs/gpu-runner.md.
+
+    ``unchecked``: why this command cannot tell, "" where it can. ``framework``: what Keras runs on where it matters
+    (``jax``), "" where it always does.
+    """
 
     id: str
     group: str
@@ -29,6 +33,7 @@ class Assumption:
     where: str
     check: str
     unchecked: str = ""
+    framework: str = ""
 
 
 @dataclass(frozen=True, slots=True)

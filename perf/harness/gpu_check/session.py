@@ -44,7 +44,8 @@ class GpuCheck(Session):
     def __init__(self, prepared: Prepared, folder: Path) -> None:
         super().__init__(prepared, folder)
         self.by_key = {}
-        self.assumptions = {one.id: one for one in assumptions()}
+        here = ("", prepared.framework.name)
+        self.assumptions = {one.id: one for one in assumptions() if one.framework in here}
         self.asked: tuple[str, ...] = ()
         self.findings: Mapping[str, Finding] = {}
         self.file: Path | None = None
