@@ -98,6 +98,15 @@ def test_side_by_side_blocks_are_watched_too(project: Project) -> None:
     assert "another process" not in said(result)  # the two workers are ours
 
 
+def test_blocks_of_expectations_are_watched_too(project: Project) -> None:
+    now_and_then = {"from": 5, "every": 5, "throttle_reasons": fake_hosts.POWER_BRAKE}
+    on(project, fake_hosts.T4_HOST.broken(nvml={"changes": [now_and_then]}))
+    project.cases(real=True, expectations=True)
+    result = project.run("--perf-processes", "4", "-k", "fit-gains-from-cudnn")
+    assert result.ret == 0, said(result)
+    assert "of rounds of fit[layer-128-b32-gpu-cudnn-float32]: the GPU was throttled" in said(result)
+
+
 def test_devices_cross_in_energy_elsewhere_than_in_time(project: Project) -> None:
     on(project, fake_hosts.A100_HOST)
     project.with_cpu_counter(watts=65.0)

@@ -148,6 +148,9 @@ class _Stage:
             return
         for each, failure in failures.items():
             self._fail(each, failure)
+        for each, sample in samples.items():
+            if sample.conditions is not None and sample.conditions.blocks_void:
+                self.progress.repeated(each.key, sample.conditions.blocks_void)
         self.samples |= {(name, process, each): sample for each, sample in samples.items()}
         if self.journal is not None:
             self.journal.together(process, {f"{each.key} {each.lane.words}": one for each, one in samples.items()})

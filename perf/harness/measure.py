@@ -58,6 +58,9 @@ class Progress:
     def failed(self, key: str, failure: Failure) -> None:
         """A case failed and is not tried again."""
 
+    def repeated(self, key: str, why: Sequence[str]) -> None:
+        """Blocks of rounds of a case were void and repeated, each for a reason; said where no table says it later."""
+
     def end(self) -> None:
         """The stage is over, however it ended."""
 

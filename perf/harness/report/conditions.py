@@ -18,11 +18,15 @@ def conditions_lines(results: Mapping[str, CaseResult | PairedResult]) -> str:
         found = [sample.conditions for sample in _samples(result) if sample.conditions is not None]
         void = [why for conditions in found for why in conditions.blocks_void]
         if void:
-            why = "; ".join(dict.fromkeys(void))
-            lines.append(f"void and repeated: {counted(len(void), 'block')} of rounds of {key}: {why}")
+            lines.append(void_line(key, void))
         notes.update({note for conditions in found for note in conditions.notes})
     lines += [f"noted of the GPU: {note} (in {counted(cases, 'case')})" for note, cases in notes.items()]
     return "\n".join(lines)
+
+
+def void_line(key: str, why: Sequence[str]) -> str:
+    """How many blocks of rounds of a case were void and repeated, and why."""
+    return f"void and repeated: {counted(len(why), 'block')} of rounds of {key}: {'; '.join(dict.fromkeys(why))}"
 
 
 def _samples(result: CaseResult | PairedResult) -> Sequence[Sample]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perf.harness.measure import Progress
 from perf.harness.records import Failure
+from perf.harness.report.conditions import void_line
 
 if TYPE_CHECKING:
     import pytest
@@ -50,6 +52,10 @@ class ProgressLine(Progress):
         """A case failed; its test will say all."""
         self.end()
         self._reporter.write_line(f"failed: {key} ({failure.stage})", red=True)
+
+    def repeated(self, key: str, why: Sequence[str]) -> None:
+        self.end()
+        self._reporter.write_line(void_line(key, why))
 
     def end(self) -> None:
         """Removes the line."""
