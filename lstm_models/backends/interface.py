@@ -1,7 +1,7 @@
 """What a framework under Keras must offer to be measured: one small interface, one package for each behind it.
 
-Nothing else in ``lstm_models`` names a framework. A module of this package imports its framework inside functions, and
-no other one's, so that a host needs only the one that it runs.
+Nothing else in ``lstm_models`` imports a framework. A module of this package imports its own inside functions, and no
+other one, so that a host needs only the one that it runs.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from perf.harness.environment_cache import (
     write_record,
 )
 from perf.harness.errors import Refusal
-from perf.harness.frameworks import TENSORFLOW, framework_of
-from perf.harness.installed import Installed, by_canonical_name, installed, why_no_worker
+from perf.harness.frameworks import TENSORFLOW, by_canonical_name, framework_of
+from perf.harness.installed import Installed, installed, why_no_worker
 from perf.harness.recipe import Recipe, pins, recipe
 from perf.harness.spec import Spec
 from perf.harness.uv_commands import Uv, UvFailed

@@ -10,7 +10,7 @@ from perf.harness import rebuild, suspects
 from perf.harness.builds import BuiltSide
 from perf.harness.environment import Side
 from perf.harness.errors import Refusal
-from perf.harness.installed import by_canonical_name
+from perf.harness.frameworks import by_canonical_name
 from perf.harness.journal import Journal
 from perf.harness.measure import Progress, Settings
 from perf.harness.message import promotion

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from perf.harness.frameworks import TENSORFLOW, distribution_of
-from perf.harness.installed import by_canonical_name
+from perf.harness.frameworks import TENSORFLOW, by_canonical_name, distribution_of
 from perf.harness.records import Environment
 from perf.harness.wanted import NOT_HELD
 

@@ -82,7 +82,12 @@ def framework_of(variables: Mapping[str, str | None]) -> Framework:
     return FRAMEWORKS[name]
 
 
+def by_canonical_name(packages: Mapping[str, str]) -> dict[str, str]:
+    """The same with names as pip compares them: ``tf-keras`` for ``tf_keras``."""
+    return {str(canonicalize_name(name)): version for name, version in packages.items()}
+
+
 def distribution_of(framework: Framework, packages: Mapping[str, str]) -> tuple[str, str] | None:
     """The distribution that holds it and its version, ``None`` where none of ``packages`` (versions by name) does."""
-    versions = {str(canonicalize_name(name)): version for name, version in packages.items()}
+    versions = by_canonical_name(packages)
     return next(((name, versions[name]) for name in framework.distributions if name in versions), None)

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from perf.harness.environment import Side, why_no_python
@@ -72,11 +71,6 @@ def installed(side: Side, framework: Framework = TENSORFLOW) -> Installed:
             f"{side.interpreter} does not say what is installed in it. Does '{side.interpreter} -m pip list' work? "
             "Nothing was measured."
         ) from None
-
-
-def by_canonical_name(packages: Mapping[str, str]) -> dict[str, str]:
-    """The same with names as pip compares them: ``tf-keras`` for ``tf_keras``."""
-    return {str(canonicalize_name(name)): version for name, version in packages.items()}
 
 
 def why_no_worker(found: Installed, framework: Framework) -> str:

@@ -107,8 +107,8 @@ def evidence(result: PairedResult, margin: float) -> Mapping[Metric, Evidence]:
     """What was measured of each metric; ``margin`` (a fraction) is that of the time per step.
 
     Memory is that of the case's device: on a GPU the host's says little. Absent: the time per step of a case that was
-    unsteady, memory where a side could not read it. The time per step is
-    that of the pairs with a steady state; a first call and the memory after it need none.
+    unsteady, memory where a side could not read it. The time per step is that of the pairs with a steady state; a first
+    call and the memory after it need none.
     """
     found: dict[Metric, Evidence] = {}
     if pairs := steady_pairs(result):

@@ -10,8 +10,7 @@ from packaging.version import InvalidVersion, Version
 
 from perf.harness.builds import BuiltSide, Progress, side_for
 from perf.harness.errors import Refusal
-from perf.harness.frameworks import FRAMEWORKS, TENSORFLOW, distribution_of
-from perf.harness.installed import by_canonical_name
+from perf.harness.frameworks import FRAMEWORKS, TENSORFLOW, by_canonical_name, distribution_of
 from perf.harness.records import Environment
 from perf.harness.spec import Spec
 from perf.harness.uv_commands import has_python

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from perf.harness.frameworks import FRAMEWORKS, TENSORFLOW, Framework, distribution_of
-from perf.harness.installed import by_canonical_name
+from perf.harness.frameworks import FRAMEWORKS, TENSORFLOW, Framework, by_canonical_name, distribution_of
 
 #: Of no use to a worker or without a meaning outside the environment they are in.
 NOT_HELD = ("lstm-perf", "pip", "uv", "wheel")

@@ -56,7 +56,7 @@ def traced_kernel(
     call: Optional[Callable[..., Any]] = None,
     gradients: bool = True,
 ) -> str:
-    """Kernel of ``model``'s graph, in words of :func:`lstm_models.proof.classify`; XLA is not asked here.
+    """Kernel of ``model``'s graph, in words of :func:`lstm_models.backends.tensorflow.proof.classify`, but for XLA.
 
     ``training``: the graph of the gradients of all weights, with dropout; without ``gradients`` that of the forward
     pass only, which is where Keras picks (``expected.training`` is then false: no second loop). Call it within
